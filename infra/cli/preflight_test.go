@@ -20,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -115,9 +114,8 @@ func TestPreflightNeedsThePolicyOfItsDocument(t *testing.T) {
 		!strings.Contains(out, "app-search") {
 		t.Errorf("the command exits with %d:\n%s", code, out)
 	}
-	if diff := cmp.Diff(policyActions(t), slices.Sorted(maps.Keys(services.called))); diff != "" {
-		t.Errorf("the policy of docs/adopting.md (-) and the calls (+) differ:\n%s", diff)
-	}
+	check.Same(t, policyActions(t), slices.Sorted(maps.Keys(services.called)),
+		"the policy of docs/adopting.md (-) and the calls (+)")
 }
 
 var policy = regexp.MustCompile("(?s)```json\n(.*?)```")

@@ -49,9 +49,7 @@ func TestMissingPage(t *testing.T) {
 func TestPageIsStrictAndSmall(t *testing.T) {
 	t.Parallel()
 	answer, page, total := get(t, http.MethodGet, "/")
-	if got := answer.Header.Get("Cache-Control"); got != "no-cache" {
-		t.Errorf("the page has Cache-Control %q, want no-cache", got)
-	}
+	check.Equal(t, "no-cache", answer.Header.Get("Cache-Control"), "the page has Cache-Control")
 	policy := answer.Header.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
 		t.Errorf("the policy is %q", policy)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/internal/testing/check"
 )
@@ -40,9 +38,7 @@ func TestStage(t *testing.T) {
 	for name, want := range map[string]string{
 		"SecretPrefix": "app/memory", "BackgroundTier": "auto", "CorsOrigins": "", "NoSuch": "",
 	} {
-		if got := s.Value(name); got != want {
-			t.Errorf("Value(%s) = %q, want %q", name, got, want)
-		}
+		check.Equal(t, want, s.Value(name), "Value(%s)", name)
 	}
 	want := []Reservation{
 		{"CoachConcurrency", "app-memory-coach", 50},
@@ -55,9 +51,7 @@ func TestStage(t *testing.T) {
 	list, _, _ = strings.Cut(list, "]")
 	texts := regexp.MustCompile(`"(.*?)"[ ,]*`).ReplaceAllString(list, "$1 ")
 	one := before + `"` + strings.Join(strings.Fields(texts), " ") + `"`
-	if diff := cmp.Diff(s.Given, load(t, one, "dev").Given); diff != "" {
-		t.Errorf("a list (-) and one text (+) differ:\n%s", diff)
-	}
+	check.Same(t, s.Given, load(t, one, "dev").Given, "a list (-) and one text (+)")
 }
 
 func TestProblems(t *testing.T) {

@@ -154,9 +154,7 @@ func TestMakeTargets(t *testing.T) {
 					t.Errorf("%s:%d: make has no target %s", page, i+1, found[1])
 				}
 				for word := range strings.FieldsSeq(found[2]) {
-					if name := unread(sources, word); name != "" {
-						t.Errorf("%s:%d: nothing reads the variable %s", page, i+1, name)
-					}
+					check.Equal(t, "", unread(sources, word), "%s:%d: nothing reads the variable", page, i+1)
 				}
 			}
 		}

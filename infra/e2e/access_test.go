@@ -23,9 +23,7 @@ func TestBrokenTokens(t *testing.T) {
 		for door, body := range doors {
 			t.Run(name+" "+door, func(t *testing.T) {
 				t.Parallel()
-				if status := statusOf(t, door, body, token); status != http.StatusUnauthorized {
-					t.Errorf("status %d", status)
-				}
+				check.Equal(t, http.StatusUnauthorized, statusOf(t, door, body, token), "status")
 			})
 		}
 	}
@@ -81,9 +79,7 @@ func TestTokensWithClientID(t *testing.T) {
 	open(t, api, "coach_conversation", "s")
 	var got answer
 	check.OK(t, api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": "hi"}, got.read))
-	if n := len(messages(t, api, "s")); n != 2 {
-		t.Errorf("%d messages after a turn", n)
-	}
+	check.Equal(t, 2, len(messages(t, api, "s")), "messages after a turn")
 }
 
 // TestAnotherUsersSessionIsNotFound reads one user's session as another user.

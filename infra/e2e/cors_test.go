@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The headers that an app's page sends, those that a client of MCP sends besides, and those that a page reads of an
@@ -27,17 +29,13 @@ type browserPage struct {
 func (p browserPage) send(method, path, body string, headers map[string]string) (int, http.Header) {
 	p.t.Helper()
 	request, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, err)
 	request.Header.Set("Origin", p.origin)
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, err)
 	defer response.Body.Close()
 	if _, err := io.Copy(io.Discard, response.Body); err != nil {
 		p.t.Fatal(err)
@@ -112,17 +110,13 @@ func (p browserPage) checkAllowed(method, path string) {
 	if path == "/v1/chat" || path == "/v1/export" { // whose door has no MCP
 		want = sentHeaders
 	}
-	if headers := headerList(h, "Access-Control-Allow-Headers"); !slices.Equal(headers, want) {
-		p.t.Errorf("allowed headers %v, want %v", headers, want)
-	}
+	check.Same(p.t, want, headerList(h, "Access-Control-Allow-Headers"), "allowed headers")
 }
 
 func (p browserPage) checkNotAllowed(method, path string) {
 	p.t.Helper()
 	_, h := p.send(http.MethodOptions, path, "", map[string]string{"Access-Control-Request-Method": method})
-	if got := h.Get("Access-Control-Allow-Origin"); got != "" {
-		p.t.Errorf("a page of %s is allowed: %q", p.origin, got)
-	}
+	check.Equal(p.t, "", h.Get("Access-Control-Allow-Origin"), "a page of %s is allowed", p.origin)
 }
 
 // checkReadable returns a function that checks that the page may read an answer and its headers. With 0 any status is

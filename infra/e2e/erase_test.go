@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // erased is the answer of DELETE /v1/user: a receipt, or the progress of an erasure that is not done.
@@ -34,9 +35,7 @@ func TestErasingContinuesAfterTheIndexFails(t *testing.T) {
 			t.Errorf("erase without an index: %+v", got)
 		}
 	}
-	if n := len(sessionsOf(t, api)); n != 0 {
-		t.Errorf("%d sessions are there while the erasure goes on", n)
-	}
+	check.Equal(t, 0, len(sessionsOf(t, api)), "sessions are there while the erasure goes on")
 	clear := map[string]any{"pinecone": map[string]any{}}
 	do(t, client.New(shared.Base), http.MethodPost, "/dev/faults", clear, nil)
 	var got erased

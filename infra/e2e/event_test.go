@@ -106,9 +106,7 @@ func TestEvents(t *testing.T) {
 			before := eventsOf(t, stack, "")
 			do(t, client.New(stack.Base), http.MethodPost, "/dev/redeliver", nil, nil)
 			again := eventsOf(t, stack, before[len(before)-1].ID)
-			if diff := cmp.Diff(ids(before), ids(again)); diff != "" {
-				t.Errorf("delivered (-) and delivered again (+):\n%s", diff)
-			}
+			check.Same(t, ids(before), ids(again), "delivered (-) and delivered again (+)")
 			file := object{"type": "file", "mediaType": "image/png", "url": "https://pictures.example/2?signed"}
 			open(t, api, "coach_conversation", "other")
 			do(t, api, http.MethodPost, "/v1/sessions/other/messages", object{"messages": []object{

@@ -3,10 +3,9 @@ package legacy_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestTable(t *testing.T) {
@@ -32,7 +31,5 @@ func TestTable(t *testing.T) {
 	if low, high := of.Messages*9/10, of.Messages*11/10; messages < low || messages > high {
 		t.Errorf("got %d messages, want about %d", messages, of.Messages)
 	}
-	if diff := cmp.Diff(of.Session(7).Messages, of.Session(7).Messages); diff != "" {
-		t.Errorf("a session differs from itself:\n%s", diff)
-	}
+	check.Same(t, of.Session(7).Messages, of.Session(7).Messages, "a session differs from itself")
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -53,9 +51,7 @@ func TestDependenciesAreReviewed(t *testing.T) {
 	for _, row := range reviewed.FindAllStringSubmatch(string(read(t, "../../docs/dependencies.md")), -1) {
 		documented[row[1]+" "+row[2]] = true
 	}
-	if diff := cmp.Diff(pinned, documented); diff != "" {
-		t.Errorf("the dependencies (-) and docs/dependencies.md (+) differ:\n%s", diff)
-	}
+	check.Same(t, pinned, documented, "the dependencies (-) and docs/dependencies.md (+)")
 }
 
 // goMod is a go.mod as the go command prints it.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -35,9 +33,7 @@ func TestEveryFunctionIsDeployed(t *testing.T) {
 		written = append(written, filepath.Base(filepath.Dir(main)))
 	}
 	slices.Sort(deployed)
-	if diff := cmp.Diff(written, deployed); diff != "" {
-		t.Errorf("functions/ (-) and template.yaml (+) differ:\n%s", diff)
-	}
+	check.Same(t, written, deployed, "functions/ (-) and template.yaml (+)")
 }
 
 func TestMainsAreShort(t *testing.T) {

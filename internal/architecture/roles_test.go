@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
@@ -30,9 +28,7 @@ func TestRolesAllowWhatTheCodeCalls(t *testing.T) {
 		}
 		called = append(called, servicePermissions(f)...)
 		slices.Sort(called)
-		if diff := cmp.Diff(called, allowed(t, tpl, f)); diff != "" {
-			t.Errorf("what %s needs (-) and what its role allows (+) differ:\n%s", f.Name, diff)
-		}
+		check.Same(t, called, allowed(t, tpl, f), "what %s needs (-) and what its role allows (+)", f.Name)
 	}
 }
 
@@ -51,9 +47,7 @@ func TestRolesMayUseTheTablesKey(t *testing.T) {
 		t.Fatalf("decode TableKeyPolicy: %v", err)
 	}
 	slices.Sort(p.Roles)
-	if diff := cmp.Diff(roles, p.Roles); diff != "" {
-		t.Errorf("the functions' roles (-) and those of the policy (+) differ:\n%s", diff)
-	}
+	check.Same(t, roles, p.Roles, "the functions' roles (-) and those of the policy (+)")
 	if policy.Condition != "HasTableKey" {
 		t.Errorf("TableKeyPolicy has the condition %q", policy.Condition)
 	}

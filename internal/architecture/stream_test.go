@@ -44,9 +44,7 @@ func TestStreamFiltersMatchTheCode(t *testing.T) {
 			all := streamPatterns(t, tpl, tt.function)
 			if tt.function == "summarize" {
 				for _, other := range all[1:] { // they differ in the attributes that they ask for
-					if diff := cmp.Diff(all[0], other); diff != "" {
-						t.Errorf("the patterns of summarize differ in what they read of the keys:\n%s", diff)
-					}
+					check.Same(t, all[0], other, "the patterns of summarize differ in what they read of the keys")
 				}
 			}
 			p := all[0]
@@ -55,9 +53,7 @@ func TestStreamFiltersMatchTheCode(t *testing.T) {
 				prefixes = append(prefixes, s.Prefix)
 			}
 			slices.Sort(prefixes)
-			if diff := cmp.Diff(tt.prefixes, prefixes); diff != "" {
-				t.Errorf("prefixes in code (-) and in the filter (+) differ:\n%s", diff)
-			}
+			check.Same(t, tt.prefixes, prefixes, "prefixes in code (-) and in the filter (+)")
 			check.Same(t, tt.events, p.EventName, "event names")
 			origin := p.DynamoDB.NewImage.Origin.S
 			if len(origin) != 1 || origin[0].Exists == nil || *origin[0].Exists {

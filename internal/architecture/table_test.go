@@ -9,11 +9,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // tableShape is the part of the table that both the template and the code define, with the template's names.
@@ -44,9 +44,7 @@ func TestTableIsTheSameInTemplateAndCode(t *testing.T) {
 		t.Fatalf("decode Table: %v", err)
 	}
 	sortShape(&deployed)
-	if diff := cmp.Diff(tableInCode(), deployed); diff != "" {
-		t.Errorf("table.CreateTableInput (-) and template.yaml (+) differ:\n%s", diff)
-	}
+	check.Same(t, tableInCode(), deployed, "table.CreateTableInput (-) and template.yaml (+)")
 }
 
 func tableInCode() tableShape {
@@ -128,9 +126,7 @@ func TestRolesQueryTheIndexesAndOnlyMigrateScans(t *testing.T) {
 		named = append(named, string(m[1]))
 	}
 	slices.Sort(named)
-	if diff := cmp.Diff(indexesInCode(), slices.Compact(named)); diff != "" {
-		t.Errorf("the table's indexes (-) and those that roles may query (+) differ:\n%s", diff)
-	}
+	check.Same(t, indexesInCode(), slices.Compact(named), "the table's indexes (-) and those that roles may query (+)")
 	others, migrate, _ := strings.Cut(string(throughline.Template), "  MigrateRole:")
 	if strings.Contains(others, "dynamodb:Scan") || strings.Count(migrate, "dynamodb:Scan") != 1 {
 		t.Error("another role than that of migrate may scan the table")

@@ -57,9 +57,7 @@ func TestSummarizeWakesForWhatAsks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := passes(t, c.before, c.after); got != c.wakes {
-				t.Errorf("invokes summarize: %v, want %v", got, c.wakes)
-			}
+			check.Equal(t, c.wakes, passes(t, c.before, c.after), "invokes summarize")
 		})
 	}
 }

@@ -237,9 +237,7 @@ func TestNewKeyIsFetchedOnceAWhile(t *testing.T) {
 			t.Fatalf("forged token: %v, want unauthorized", err)
 		}
 	}
-	if got := i.fetched(); got != 2 {
-		t.Errorf("%d fetches of the keys, want 2: the first, and one for the new key", got)
-	}
+	check.Equal(t, 2, i.fetched(), "fetches of the keys, want 2: the first, and one for the new key")
 }
 
 func TestIssuerDownIsUnavailable(t *testing.T) {

@@ -85,9 +85,7 @@ func TestAModelThatFails(t *testing.T) {
 				return llm.Completion{}, down
 			}
 			names, _, last := run(t, t.Context(), f)
-			if got := names[len(names)-1]; got != test.last {
-				t.Errorf("the last event is %s, want %s", got, test.last)
-			}
+			check.Equal(t, test.last, names[len(names)-1], "the last event")
 			if stored := len(f.finished) == 1; stored != test.stored {
 				t.Errorf("stored %+v", f.finished)
 			}

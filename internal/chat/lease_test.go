@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // leases is a store of turns that keeps the lease of one turn, as the table does. Its calls can take time and fail.
@@ -206,9 +207,7 @@ func TestStepsBeforeTheEndAreBounded(t *testing.T) {
 						last = e.Name
 					}
 				}
-				if took := time.Since(began); took != within {
-					t.Errorf("took %v, want %v", took, within)
-				}
+				check.Equal(t, within, time.Since(began), "took")
 				if want := name != "manifest"; want != (last == "error") {
 					t.Errorf("ended with %s", last)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestIndexesAndNamespaces(t *testing.T) {
@@ -26,9 +27,7 @@ func TestIndexesAndNamespaces(t *testing.T) {
 	if diff := cmp.Diff(want, cfg.Pinecone); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
-	if got := cfg.Pinecone.Next.String(); got != "b.pinecone.io:443,a/b@v1:c@3072,8" {
-		t.Errorf("the next index is written as %s", got)
-	}
+	check.Equal(t, "b.pinecone.io:443,a/b@v1:c@3072,8", cfg.Pinecone.Next.String(), "the next index is written as")
 	for _, none := range []map[string]string{nil, {"PINECONE_NEXT_INDEX": "", "VECTOR_NAMESPACES": "user"}} {
 		if cfg, err = parse(none); err != nil || cfg.Pinecone != (config.Pinecone{}) {
 			t.Errorf("%v: %+v, %v", none, cfg.Pinecone, err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestKeysStayAtTheirAddress has the chat move to another service, and both services move together.
@@ -40,7 +41,6 @@ func TestKeysStayAtTheirAddress(t *testing.T) {
 				name, got.OpenAI.EmbeddingBaseURL, got.OpenAI.EmbeddingAPIKey, secret)
 		}
 	}
-	if got := config.PineconeKey.Name("app", config.OpenAI{}.Address(config.PineconeKey)); got != "app/pinecone-api-key" {
-		t.Errorf("Pinecone's key is in %s", got)
-	}
+	check.Equal(t, "app/pinecone-api-key", config.PineconeKey.Name("app", config.OpenAI{}.Address(config.PineconeKey)),
+		"Pinecone's key is in")
 }

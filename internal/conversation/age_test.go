@@ -36,8 +36,6 @@ func TestAge(t *testing.T) {
 		loc := check.Got(time.LoadLocation(tt.zone))(t)
 		at := check.Got(time.Parse(time.RFC3339, tt.at))(t)
 		now := check.Got(time.Parse(time.RFC3339, tt.now))(t)
-		if got := conversation.Age(at, now, loc); got != tt.want {
-			t.Errorf("%s at %s in %s: %q, want %q", tt.at, tt.now, tt.zone, got, tt.want)
-		}
+		check.Equal(t, tt.want, conversation.Age(at, now, loc), "%s at %s in %s", tt.at, tt.now, tt.zone)
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestPrepareDocument(t *testing.T) {
@@ -26,9 +25,7 @@ func TestPrepareDocument(t *testing.T) {
 		"int": 3.0, "uint": 4.0, "float": 0.5, "json": 1000.0, "word": "w",
 		"list": []any{nil, true, []any{"a"}}, "map": map[string]any{},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "the result")
 	if got, wrong := conversation.PrepareDocument("m", nil, 0); got != nil || wrong != nil {
 		t.Errorf("a nil document becomes %v, %v", got, wrong)
 	}

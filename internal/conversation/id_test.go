@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestIDsSortByTime(t *testing.T) {
@@ -50,8 +51,6 @@ func TestValidID(t *testing.T) {
 		"": false, ".": false, "..": false, "a b": false, "a/b": false, "ä": false, "a\n": false,
 		strings.Repeat("x", 129): false,
 	} {
-		if got := conversation.ValidID(id); got != want {
-			t.Errorf("ValidID(%q) = %v", id, got)
-		}
+		check.Equal(t, want, conversation.ValidID(id), "ValidID(%q)", id)
 	}
 }

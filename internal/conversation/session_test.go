@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -26,9 +24,7 @@ func TestEdit(t *testing.T) {
 		Context: "workout_log", Mode: "workout_log", Status: conversation.Archived, Version: 4,
 		Attributes: map[string]any{"b": 2.0, "c": 3.0},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "the result")
 	check.Same(t, map[string]any{"a": 1.0, "b": 2.0}, s.Attributes, "Edit changed the attributes of its receiver")
 }
 

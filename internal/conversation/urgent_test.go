@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestIsUrgent(t *testing.T) {
@@ -20,9 +21,7 @@ func TestIsUrgent(t *testing.T) {
 		"My left shoulder clicks, so no overhead presses.": false, "We lift. " + strings.Repeat("We lift. ", 40): false,
 		strings.Repeat("x ", 4000) + "allergic": false,
 	} {
-		if got := conversation.IsUrgent(text); got != want {
-			t.Errorf("%.60q is urgent: %v, want %v", text, got, want)
-		}
+		check.Equal(t, want, conversation.IsUrgent(text), "%.60q is urgent", text)
 	}
 }
 
@@ -140,9 +139,7 @@ func TestSafetyIsUrgentInManyLanguages(t *testing.T) {
 		},
 	} {
 		for i, text := range texts {
-			if got := conversation.IsUrgent(text); got != (i < 4) {
-				t.Errorf("%s: %q is urgent: %v", language, text, got)
-			}
+			check.Equal(t, (i < 4), conversation.IsUrgent(text), "%s: %q is urgent", language, text)
 		}
 	}
 	for _, text := range []string{ // which have a word of a phrase in another meaning, or a part of one
@@ -186,9 +183,7 @@ func TestAsksToForget(t *testing.T) {
 		"Oublie mon allergie": true, "请忘掉我的过敏": true, "それは忘れてください": true, "Забудь про мою собаку": true,
 		"I have a cat.": false, "Was soll ich heute essen?": false, "": false,
 	} {
-		if got := conversation.AsksToForget(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
+		check.Equal(t, want, conversation.AsksToForget(text), "%q", text)
 	}
 }
 
@@ -253,9 +248,7 @@ func TestAsksForOverview(t *testing.T) {
 		"Korean": {"어떤 순서로 해 봤지?", "몇 번 뛰었어?", "여행 목록을 줘", "올해를 요약해 줘", "시험이 언제야?"},
 	} {
 		for i, text := range texts {
-			if got := conversation.AsksForOverview(text); got != (i < 4) {
-				t.Errorf("%s: %q asks for an overview: %v", language, text, got)
-			}
+			check.Equal(t, (i < 4), conversation.AsksForOverview(text), "%s: %q asks for an overview", language, text)
 		}
 	}
 	for _, text := range []string{

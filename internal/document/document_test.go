@@ -74,9 +74,7 @@ func TestFilter(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", filter, err)
 		}
-		if got := f.Matches(json.RawMessage(value)); got != want {
-			t.Errorf("%s: %v", filter, got)
-		}
+		check.Equal(t, want, f.Matches(json.RawMessage(value)), "%s", filter)
 	}
 	for filter, field := range map[string]string{
 		`[]`: "filter", `null`: "filter", `3`: "filter", `{`: "filter", `{"a":1,"a":2}`: "filter", `{"$gt":1}`: "filter.$gt",

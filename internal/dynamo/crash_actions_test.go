@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -268,9 +269,7 @@ func (sim *simulation) saveSummary() {
 		return
 	}
 	session, err := sim.reader.Sessions.Session(sim.t.Context(), sim.user, id)
-	if err != nil {
-		sim.rt.Fatal(err)
-	}
+	check.OK(sim.rt, err)
 	sum := summaryOf(session, session.LastSeq)
 	sum.Text = sim.newName()
 	if session.MessageCount == 0 || !sum.Replaces(session) {

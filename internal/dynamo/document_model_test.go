@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // modelDocument is a document of the model. Its time to live is in seconds.
@@ -83,9 +84,7 @@ func (m *documentModel) get() {
 func (m *documentModel) list() {
 	under, least := m.namespace(0), rapid.IntRange(0, 4).Draw(m.rt, "least")
 	f, err := document.ParseFilter("filter", fmt.Sprintf(`{"n":{"$gte":%d}}`, least))
-	if err != nil {
-		m.rt.Fatal(err)
-	}
+	check.OK(m.rt, err)
 	var want []string
 	for place, d := range m.live() {
 		isUnder := len(d.namespace) >= len(under) && slices.Equal(d.namespace[:len(under)], under)

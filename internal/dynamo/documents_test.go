@@ -126,12 +126,8 @@ func TestDocumentsExpire(t *testing.T) {
 	checkFault(t, errorOf(s.document(alice, "a/b", "k")), fault.NotFound, "after its time")
 	checkFault(t, s.Documents.DeleteDocument(t.Context(), alice, first.Namespace, "k"), fault.NotFound,
 		"delete after its time")
-	if got := s.listed(t, alice, nil, nil, 10); !slices.Equal(got, []string{"a k"}) {
-		t.Errorf("listed: %v", got)
-	}
-	if got := s.namespaces(t, alice, document.NamespaceQuery{}, 10); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("namespaces: %v", got)
-	}
+	check.Same(t, []string{"a k"}, s.listed(t, alice, nil, nil, 10), "listed")
+	check.Same(t, []string{"a"}, s.namespaces(t, alice, document.NamespaceQuery{}, 10), "namespaces")
 	again, created := s.put(t, alice, "a/b", "k", `{"n":2}`)
 	if !created || !again.CreatedAt.Equal(s.clock()) || !again.ExpiresAt.IsZero() {
 		t.Errorf("put again: created %v, %+v", created, again)
@@ -212,9 +208,7 @@ func TestNamespacesPassOverMany(t *testing.T) {
 	}
 	s.put(t, alice, "b", "k", `{}`)
 	s.advance(time.Minute)
-	if got := s.namespaces(t, alice, document.NamespaceQuery{}, 10); !slices.Equal(got, []string{"b"}) {
-		t.Errorf("namespaces: %v", got)
-	}
+	check.Same(t, []string{"b"}, s.namespaces(t, alice, document.NamespaceQuery{}, 10), "namespaces")
 }
 
 // TestPagesOfNamespacesAreBounded lists what 105 namespaces do not have. The first page ends after a hundred queries,
@@ -295,9 +289,7 @@ func TestPagesOfDocuments(t *testing.T) {
 	if err != nil || len(short) > 0 || next == "" {
 		t.Errorf("the first page of a filter that none passes has %d documents, next %q, %v", len(short), next, err)
 	}
-	if got := s.listed(t, alice, nil, f, 100); !slices.Equal(got, []string{"small k"}) {
-		t.Errorf("all pages: %v", got)
-	}
+	check.Same(t, []string{"small k"}, s.listed(t, alice, nil, f, 100), "all pages")
 	for _, position := range []conversation.Position{"msg#1", "doc#", "doc#b/:k", "doc#a/:x#1"} {
 		_, _, err := s.Documents.Documents(t.Context(), alice, document.Namespace{"a"}, nil, conversation.Page{
 			Limit: 1, After: position,
@@ -372,7 +364,5 @@ func TestDocumentsDuringErasure(t *testing.T) {
 	if got := s.listed(t, alice, nil, f, 50); len(got) > 0 {
 		t.Errorf("of before the erasure: %v", got)
 	}
-	if got := s.namespaces(t, alice, document.NamespaceQuery{}, 5); !slices.Equal(got, []string{"before"}) {
-		t.Errorf("namespaces: %v", got)
-	}
+	check.Same(t, []string{"before"}, s.namespaces(t, alice, document.NamespaceQuery{}, 5), "namespaces")
 }

@@ -35,9 +35,7 @@ func newJoining(t *testing.T) *joining {
 func (j *joining) join() conversation.Joined {
 	j.t.Helper()
 	joined, err := j.others.JoinTurn(j.t.Context(), alice, "a", longestTurn)
-	if err != nil {
-		j.t.Fatal(err)
-	}
+	check.OK(j.t, err)
 	return joined
 }
 

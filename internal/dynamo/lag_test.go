@@ -292,9 +292,7 @@ func TestPagesOfLongSession(t *testing.T) {
 		if err != nil || len(messages) != 80 {
 			t.Fatalf("page %d: %d messages, %v", pages, len(messages), err)
 		}
-		if calls := c.Take(); !slices.Equal(calls, []string{"BatchGetItem", "Query"}) {
-			t.Errorf("page %d made the calls %v", pages, calls)
-		}
+		check.Same(t, []string{"BatchGetItem", "Query"}, c.Take(), "page %d made the calls", pages)
 		pages++
 		if page.After = next; next == "" {
 			break

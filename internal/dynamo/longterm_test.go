@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -92,9 +91,7 @@ func TestCoaches(t *testing.T) {
 		for _, c := range allPages(t, conversation.Page{Limit: limit}, coaches) {
 			ids = append(ids, c.ID)
 		}
-		if !slices.Equal(ids, []string{"a", "b", "c"}) {
-			t.Errorf("pages of %d: %q", limit, ids)
-		}
+		check.Same(t, []string{"a", "b", "c"}, ids, "pages of %d", limit)
 	}
 	if in := snapshot(t, s).Coaches; len(in) != 3 || in["b"].Name != "Coach b" {
 		t.Errorf("the snapshot has coaches %v", in)

@@ -133,9 +133,8 @@ func TestSlotsTakeNoCallFromATurn(t *testing.T) {
 			want := []string{"TransactWriteItems", "TransactWriteItems"}
 			check.Same(t, want, c.calls.Take(), "a turn with %d permits", answers)
 		}
-		if counted := slices.Contains(dynamotest.Keys(t, c.table, alice), "control#slots"); counted != (answers > 0) {
-			t.Errorf("with %d permits there is a record: %v", answers, counted)
-		}
+		check.Equal(t, (answers > 0), slices.Contains(dynamotest.Keys(t, c.table, alice), "control#slots"),
+			"with %d permits there is a record", answers)
 	}
 }
 

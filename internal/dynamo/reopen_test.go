@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // complete completes a session of alice and returns it as it is then.
@@ -43,15 +44,11 @@ func testReopen(t *testing.T, s *fixture) {
 		t.Errorf("after the user's: %s, stored as %+v", first.Session.Status, stored)
 	}
 	for status, want := range map[conversation.Status]string{conversation.Active: "[r]", conversation.Completed: "[]"} {
-		if got := fmt.Sprint(listIDs(t, s, conversation.SessionFilter{Status: status}, 5)); got != want {
-			t.Errorf("%s sessions %s, want %s", status, got, want)
-		}
+		check.Equal(t, want, fmt.Sprint(listIDs(t, s, conversation.SessionFilter{Status: status}, 5)), "%s sessions", status)
 	}
 	complete(t, s, "r")
 	checkRepeat(t, s, in, first)
-	if got := readSession(t, s, "r").Status; got != conversation.Completed {
-		t.Errorf("a repeated append leaves the session %s", got)
-	}
+	check.Equal(t, conversation.Completed, readSession(t, s, "r").Status, "a repeated append leaves the session")
 	question := turnWithKey("turn")
 	question.SessionID = "r"
 	begun, err := s.Turns.BeginTurn(t.Context(), alice, question, time.Minute)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -90,9 +89,7 @@ func TestDecodeChangeOfMemory(t *testing.T) {
 		t.Fatalf("memory: %v, %v", ok, err)
 	}
 	want := conversation.Change{User: "bob", Sequence: "44", RecordID: "m1", Generation: 3, Past: true}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "the result")
 }
 
 // TestDecodeChangeOfTheDueIndex checks that a change of a record's place in the due index alone is no change.

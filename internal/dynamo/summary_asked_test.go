@@ -43,9 +43,7 @@ func TestAppendAsksForASummary(t *testing.T) {
 			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.RoleUser, Content: "x"})
 		}
 		check.Got(s.Messages.Append(t.Context(), alice, in))(t)
-		if got := asks(); got != want {
-			t.Errorf("asks: %v, want %v", got, want)
-		}
+		check.Equal(t, want, asks(), "asks")
 	}
 	say(1, false)
 	say(1, false)

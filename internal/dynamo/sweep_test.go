@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/indexing"
@@ -264,9 +262,7 @@ func (s *sweepCase) findShards(client dynamotest.Stores) {
 	s.t.Helper()
 	for _, shard := range sweep.Sessions.Shards() {
 		due, err := client.Due.Due(s.t.Context(), shard, s.clock.Time().AddDate(1, 0, 0), nil, 1)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, err)
 		if len(due) > 0 {
 			s.shards = append(s.shards, shard)
 		}
@@ -322,9 +318,7 @@ func (s sweepCase) checkExtracted(client dynamotest.Stores, user conversation.Us
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		s.t.Errorf("remembered of %s (-want +got):\n%s", user, diff)
-	}
+	check.Same(s.t, want, got, "remembered of %s", user)
 }
 
 // check checks that everything is covered, except the session for which the model fails.
@@ -338,9 +332,7 @@ func (s sweepCase) check(client dynamotest.Stores, users, sessions int) {
 		}
 		for n := range sessions {
 			session, err := client.Sessions.Session(s.t.Context(), user, fmt.Sprint("s", n))
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			check.OK(s.t, err)
 			isDone := summary.IsDone(session) && session.Indexed.Seq == 2 && session.DueAt.IsZero()
 			if want := u != 1 || n != 1; isDone != want {
 				s.t.Errorf("%s %s is done: %v, want %v: %+v", user, session.ID, isDone, want, session)

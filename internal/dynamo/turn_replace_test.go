@@ -91,9 +91,7 @@ func TestTurnReplaces(t *testing.T) {
 				}
 				check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("new")))(t)
 			}
-			if got := k.history(t); got != tt.want {
-				t.Errorf("the history is %q, want %q", got, tt.want)
-			}
+			check.Equal(t, tt.want, k.history(t), "the history")
 		})
 	}
 }
@@ -124,9 +122,7 @@ func TestReplacementThatIsRefused(t *testing.T) {
 			if _, err := service.BeginOwn(t.Context(), k.user, r); !fault.Is(err, fault.Invalid) {
 				t.Errorf("begin: %v", err)
 			}
-			if got := k.history(t); got != "q a" {
-				t.Errorf("the history is %q", got)
-			}
+			check.Equal(t, "q a", k.history(t), "the history")
 		})
 	}
 }
@@ -161,9 +157,7 @@ func TestReplacedTurnEnds(t *testing.T) {
 			late()
 			check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Rest your glutes.")))(t)
 			late()
-			if got := k.history(t); got != "q Rest your glutes." {
-				t.Errorf("the history is %q", got)
-			}
+			check.Equal(t, "q Rest your glutes.", k.history(t), "the history")
 			for i := range 2 {
 				if _, err := service.BeginOwn(t.Context(), k.user, ownTurn(fmt.Sprint("p", i), "more", nil)); err != nil {
 					t.Errorf("a permit is taken: %v", err)

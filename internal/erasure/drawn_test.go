@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
@@ -98,9 +96,7 @@ func TestWhatDeletedMessagesEnded(t *testing.T) {
 		}
 	}
 	want := map[string]bool{"Porto": true, "ramipril": true, "peanuts": true, "Lagos": false, "bees": false}
-	if diff := cmp.Diff(want, holds); diff != "" {
-		t.Errorf("what holds (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, holds, "what holds")
 	if todo, err = s.store.Todos.Get(t.Context(), ann, todo.ID); err != nil || todo.Status != longterm.Pending {
 		t.Errorf("the todo: %+v, %v", todo, err)
 	}

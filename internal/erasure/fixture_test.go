@@ -20,6 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
@@ -155,9 +156,7 @@ func (s *fixture) addMessages(user conversation.UserID, session string, contents
 			SessionID: session, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: c}},
 			Idempotency: conversation.Idempotency{Scope: session, Key: fmt.Sprint(user, c), BodyHash: "h"},
 		})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, err)
 		stored = append(stored, a.Messages...)
 		s.indexed(user, a.Session.Generation, indexing.MessageVectorIDs(a.Messages[0])...)
 	}
@@ -170,9 +169,7 @@ func (s *fixture) indexed(user conversation.UserID, generation int64, ids ...str
 	for i, id := range ids {
 		records[i] = vector.Record{ID: id, Dense: []float32{1, 0}}
 	}
-	if err := s.index.Serving.Upsert(s.t.Context(), user, generation, records); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, s.index.Serving.Upsert(s.t.Context(), user, generation, records))
 }
 
 // summarize stores a summary of all messages of a session, and its vector.
@@ -185,14 +182,10 @@ func (s *fixture) summarize(user conversation.UserID, id string) summary.Summary
 func (s *fixture) summarizeAs(user conversation.UserID, id, text string) summary.Summary {
 	s.t.Helper()
 	session, err := s.store.Sessions.Session(s.t.Context(), user, id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	sum := s.summaryOf(session)
 	sum.Text = text
-	if err := s.store.Summaries.SaveSummary(s.t.Context(), user, session, sum); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, s.store.Summaries.SaveSummary(s.t.Context(), user, session, sum))
 	s.indexed(user, session.Generation, sum.ID())
 	return sum
 }
@@ -209,9 +202,7 @@ func (s *fixture) summaryOf(session conversation.Session) summary.Summary {
 func (s *fixture) vectors(user conversation.UserID, generation int64) map[string]bool {
 	s.t.Helper()
 	matches, err := s.index.Query(s.t.Context(), user, generation, vector.Query{Dense: []float32{1, 0}, TopK: 1000})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	ids := map[string]bool{}
 	for _, m := range matches {
 		ids[m.ID] = true
@@ -238,9 +229,7 @@ func (s *fixture) remember(source longterm.MemorySource, messages ...conversatio
 		m.MessageIDs = append(m.MessageIDs, x.ID)
 	}
 	stored, _, err := s.store.Memories.Create(s.t.Context(), ann, m, conversation.Idempotency{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	s.indexed(ann, 0, stored.ID)
 	return stored
 }
@@ -250,9 +239,7 @@ func (s *fixture) rename(user conversation.UserID, session string) {
 	s.t.Helper()
 	title := "another"
 	_, err := s.store.Sessions.UpdateSession(s.t.Context(), user, session, conversation.SessionChange{Title: &title})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 }
 
 // savePrompt stores a prompt of a session, with its text.
@@ -260,9 +247,7 @@ func (s *fixture) savePrompt(session string) (id string) {
 	s.t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.store.Recall.Access(s.t.Context(), ann)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	of, err := s.store.Sessions.Session(s.t.Context(), ann, session)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		s.t.Fatal(err)
@@ -273,9 +258,7 @@ func (s *fixture) savePrompt(session string) (id string) {
 		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"),
 		Generation: access.Generation,
 	}
-	if err := s.store.Prompts.SavePrompt(s.t.Context(), ann, k); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, s.store.Prompts.SavePrompt(s.t.Context(), ann, k))
 	return k.ID
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
@@ -23,17 +21,13 @@ func (s *fixture) forget(sessionID string, fact longterm.Memory) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	session, access, err := s.store.Extraction.Open(ctx, ann, "coach_conversation", sessionID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	lease := extraction.Lease{Owner: "o", Until: s.clock().Add(time.Minute)}
 	if held, err := s.store.Extraction.LeaseExtraction(ctx, ann, session, lease); !held || err != nil {
 		s.t.Fatal(held, err)
 	}
 	known, err := s.store.Extraction.Known(ctx, ann, access.Generation, true)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	b := extraction.Batch{
 		Lease: lease, Last: true, Through: conversation.Watermark{Seq: session.LastSeq}, Known: known,
 	}
@@ -98,9 +92,7 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	s.checkForgotten([]bool{true}, "new")
 	want := map[string]bool{said[0].ID: true, said[2].ID: true, fact.ID: true} // the stream's worker deletes the fact's
 	check.Same(t, want, s.vectors(ann, 0), "vectors")
-	if n := count(s.keys(ann), "prompt#"); n != 0 {
-		t.Errorf("%d prompts quote it", n)
-	}
+	check.Equal(t, 0, count(s.keys(ann), "prompt#"), "prompts quote it")
 	if err := s.store.Summaries.SaveSummary(t.Context(), ann, read, s.summaryOf(read)); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a summary of who has read the message before: %v", err)
 	}
@@ -115,9 +107,7 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	if n, err := s.sweep(); n != 0 || err != nil {
 		t.Errorf("%d are due afterwards, %v", n, err)
 	}
-	if n := count(s.keys(ann), "control#forgotten#"); n != 1 {
-		t.Errorf("%d traces", n)
-	}
+	check.Equal(t, 1, count(s.keys(ann), "control#forgotten#"), "traces")
 }
 
 // checkForgotten sweeps, and checks which messages of a session are forgotten, and that its summary is gone.
@@ -131,9 +121,7 @@ func (s *fixture) checkForgotten(want []bool, id string) {
 	for _, m := range messages {
 		got = append(got, m.Forgotten)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		s.t.Errorf("%s: forgotten (-want +got):\n%s", id, diff)
-	}
+	check.Same(s.t, want, got, "%s: forgotten", id)
 	if session.Summary != nil || session.Summarized.Seq != 0 || session.DueAt.After(s.clock()) {
 		s.t.Errorf("%s: after it was forgotten: %+v", id, session)
 	}
@@ -152,9 +140,7 @@ func (s *fixture) say(session string, lines ...string) (ids []string) {
 		a, err := s.store.Messages.Append(s.t.Context(), ann, conversation.Append{
 			SessionID: session, Messages: []conversation.NewMessage{m},
 		})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, err)
 		ids = append(ids, a.Messages[0].ID)
 		s.indexed(ann, 0, indexing.MessageVectorIDs(a.Messages[0])...)
 	}
@@ -176,9 +162,7 @@ func TestForgetWhatRepeats(t *testing.T) {
 		"a memory, by a call": func(s *fixture, said, _ []string) {
 			fact := s.remember(longterm.Extracted, conversation.Message{ID: said[2]})
 			memories := erasure.NewMemories(s.store.Memories, s.Service)
-			if err := memories.Delete(s.t.Context(), ann, fact.ID); err != nil {
-				s.t.Fatal(err)
-			}
+			check.OK(s.t, memories.Delete(s.t.Context(), ann, fact.ID))
 			s.checkSaid("old", "..FF.", false) // at once, without the sweep
 		},
 		"a memory that is rejected, by the sweep": func(s *fixture, said, _ []string) {
@@ -264,9 +248,7 @@ var waysToForget = map[string]func(s *fixture, fact longterm.Memory, asked strin
 		s.forget("new", fact)
 	},
 	"by a call": func(s *fixture, fact longterm.Memory, _ string) {
-		if err := erasure.NewMemories(s.store.Memories, s.Service).Delete(s.t.Context(), ann, fact.ID); err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, erasure.NewMemories(s.store.Memories, s.Service).Delete(s.t.Context(), ann, fact.ID))
 	},
 }
 

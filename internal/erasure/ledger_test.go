@@ -79,9 +79,7 @@ func TestNothingIsErasedWithoutTheLedger(t *testing.T) {
 		t.Errorf("the erasure of bob after the sweep: %+v, %v", r, err)
 	}
 	s.advance(erasure.LedgerTime)
-	if n := len(entries()); n != 0 {
-		t.Errorf("%d entries are there after their time", n)
-	}
+	check.Equal(t, 0, len(entries()), "entries are there after their time")
 }
 
 // TestErasedAgain plays a table that has everything again, as a restored one does, for a user who was erased twice.
@@ -101,9 +99,7 @@ func TestErasedAgain(t *testing.T) {
 	if err != nil || receipt.Generation != 3 || !receipt.Done {
 		t.Errorf("the user's erasure: %+v, %v", receipt, err)
 	}
-	if n := len(s.vectors(ann, 3)); n != 0 {
-		t.Errorf("%d vectors of the time after the erasure are there", n)
-	}
+	check.Equal(t, 0, len(s.vectors(ann, 3)), "vectors of the time after the erasure are there")
 	// The user comes back. What is said then is of the generation of the entry, and stays.
 	s.addMessages(ann, "s", "two")
 	if had, err := again.EraseAgain(t.Context(), entry, s.clock().Add(time.Minute)); had || err != nil {

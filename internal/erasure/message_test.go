@@ -102,13 +102,9 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 func (s *fixture) read(id string) (conversation.Session, []conversation.Message) {
 	s.t.Helper()
 	session, err := s.store.Sessions.Session(s.t.Context(), ann, id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	messages, _, err := s.store.Messages.Messages(s.t.Context(), ann, id, conversation.Page{Limit: 200})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return session, messages
 }
 

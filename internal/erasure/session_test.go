@@ -184,9 +184,7 @@ func TestDeletionsWithoutTheIndex(t *testing.T) {
 			if err := remove(s, m); err != nil {
 				t.Fatalf("delete without an index: %v", err)
 			}
-			if n := s.index.failures.Load(); n != 1 {
-				t.Errorf("%d calls to an index that is down, want 1", n)
-			}
+			check.Equal(t, 1, s.index.failures.Load(), "calls to an index that is down, want 1")
 			if keys := s.keys(ann); count(keys, "msg#")+count(keys, "ltm#memory#") != 0 {
 				t.Errorf("left are %v", keys)
 			}

@@ -247,9 +247,7 @@ func TestEraseWhileWriting(t *testing.T) {
 	if err != nil || !out.Done {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
-	if n := count(s.keys(ann), "msg#"); n != 0 {
-		t.Errorf("%d messages are left", n)
-	}
+	check.Equal(t, 0, count(s.keys(ann), "msg#"), "messages are left")
 	page := conversation.Page{Limit: 200}
 	sessions, _, err := s.store.Sessions.Sessions(t.Context(), ann, conversation.SessionFilter{}, page)
 	check.OK(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -54,9 +55,7 @@ func TestLargestAnswer(t *testing.T) {
 	answer, err := json.Marshal(map[string]any{
 		"facts": facts, "ended": ended, "openLoops": opened, "closedLoops": closed,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	f.model = script(answer)
 	f.say(t, "a", "Much has happened.")
 	f.extract(t, "a")

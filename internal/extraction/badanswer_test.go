@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/llm/paced"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // badAnswers are the answers of no use.
@@ -296,9 +297,7 @@ func TestAMessageAloneWaits(t *testing.T) {
 		}
 		other(t, p)
 		p.read(t, "a")
-		if got := p.session(t, "a").Reading.SkippedCount; got != 1 {
-			t.Errorf("%s: %d are skipped", name, got)
-		}
+		check.Equal(t, 1, p.session(t, "a").Reading.SkippedCount, "%s: are skipped", name)
 	}
 }
 

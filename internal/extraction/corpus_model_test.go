@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestModelReadsTheCorpus plays the corpus against the model of the environment (make corpus).
@@ -24,16 +25,12 @@ func TestModelReadsTheCorpus(t *testing.T) {
 		BaseURL: os.Getenv("OPENAI_BASE_URL"), APIKey: os.Getenv("OPENAI_API_KEY"), ChatModel: os.Getenv("CORPUS_MODEL"),
 	})
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	played, missed := 0, 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		c := &corpusCase{
 			fixture: newFixture(t, conversation.UserID("model-"+name)), sections: map[string]string{},
 			labels: map[string]string{}, messageLabels: map[string]string{},

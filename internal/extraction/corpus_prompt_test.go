@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // setZone gives the user the time zone of the file.
@@ -56,9 +55,7 @@ func (c *corpusCase) checkPrompt(t *testing.T) {
 	got := c.promptLines(t, "s", at)
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the prompt at %s (-want +got)\n%s", at.Format(time.RFC3339), diff)
-	}
+	check.Same(t, want, got, "the prompt at %s", at.Format(time.RFC3339))
 }
 
 // promptLines returns the lines of a prompt under the headings of what is remembered. A line about safety has "!" in
@@ -72,9 +69,7 @@ func (f *fixture) promptLines(t *testing.T, session string, at time.Time) []stri
 	built, err := service.Build(t.Context(), f.user, prompt.Request{
 		Context: appContext, SessionID: session, CoachID: coach, Message: "And now?", SkipSave: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	text := built.System
 	for _, m := range built.Messages {
 		if m.Role == string(conversation.RoleSystem) {

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -48,9 +48,7 @@ func corpus(t *testing.T) map[string]*txtar.Archive {
 	all := map[string]*txtar.Archive{}
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		all[strings.TrimSuffix(filepath.Base(file), ".txtar")] = archive
 	}
 	return all
@@ -107,9 +105,7 @@ func runCase(t *testing.T, c *corpusCase) {
 	want, got := c.wanted(), c.records(t)
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "the result")
 	c.checkPrompt(t)
 	for _, p := range c.problems {
 		t.Error(p)
@@ -198,9 +194,7 @@ func parseEntry(t *testing.T, line string, at time.Time) entry {
 func parseTime(t *testing.T, stamp string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, stamp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return at
 }
 
@@ -287,9 +281,7 @@ func (c *corpusCase) storeKnown(t *testing.T, at time.Time) {
 		if err == nil && slices.Contains(e.words, "deleted") {
 			err = c.stores.Memories.Delete(t.Context(), c.user, stored.ID)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 }
 
@@ -309,9 +301,7 @@ func (c *corpusCase) storeLoops(t *testing.T, at time.Time) {
 		if err == nil && slices.Contains(e.words, "deleted") {
 			err = c.stores.Todos.Delete(t.Context(), c.user, stored.ID)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -122,9 +123,7 @@ func (f *fixture) extract(t *testing.T, id string) {
 func (f *fixture) session(t *testing.T, id string) conversation.Session {
 	t.Helper()
 	session, err := f.stores.Sessions.Session(t.Context(), f.user, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return session
 }
 
@@ -139,26 +138,20 @@ func (f *fixture) create(t *testing.T, id string) {
 func (f *fixture) append(t *testing.T, id string, messages ...conversation.NewMessage) []conversation.Message {
 	t.Helper()
 	stored, err := f.stores.Messages.Append(t.Context(), f.user, conversation.Append{SessionID: id, Messages: messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return stored.Messages
 }
 
 func (f *fixture) memories(t *testing.T) []longterm.Memory {
 	t.Helper()
 	list, _, err := f.stores.Memories.List(t.Context(), f.user, conversation.Page{Limit: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return list
 }
 
 func (f *fixture) todos(t *testing.T) []longterm.Todo {
 	t.Helper()
 	list, _, err := f.stores.Todos.List(t.Context(), f.user, conversation.Page{Limit: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return list
 }

@@ -85,9 +85,7 @@ func TestForgetMessages(t *testing.T) {
 	}
 	session := f.session(t, "a")
 	all, err := f.stores.Extraction.MessagesAfter(t.Context(), f.user, session, conversation.Watermark{}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var kept []string
 	for _, m := range all {
 		if !m.Forgotten {
@@ -160,9 +158,7 @@ func TestForgottenBeforeItIsRead(t *testing.T) {
 	e.advance(48 * time.Hour)
 	service := erasure.NewSweeper(e.stores.Erasure(noIndex{}, e.clock), noIndex{})
 	for _, m := range e.memories(t) {
-		if err := erasure.NewMemories(e.stores.Memories, service.Service).Delete(t.Context(), e.user, m.ID); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, erasure.NewMemories(e.stores.Memories, service.Service).Delete(t.Context(), e.user, m.ID))
 	}
 	e.create(t, "b")
 	e.append(t, "b", conversation.NewMessage{

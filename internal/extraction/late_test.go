@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestReadAfterItsEnd imports two old messages after what they say was over. What says the same ends at once, and the
@@ -116,8 +117,8 @@ func TestThePlanFalls(t *testing.T) {
 					`"openLoops":[],"closedLoops":[]}`)
 				f.say(t, "c", "B is off")
 				f.extract(t, "c")
-			} else if err := f.stores.Erasure(noIndex{}, f.clock).DeleteSession(t.Context(), f.user, "b"); err != nil {
-				t.Fatal(err)
+			} else {
+				check.OK(t, f.stores.Erasure(noIndex{}, f.clock).DeleteSession(t.Context(), f.user, "b"))
 			}
 			f.wantValid(t, "A")
 			for _, m := range f.memories(t) {
@@ -145,7 +146,7 @@ func TestBeforeThePlan(t *testing.T) {
 		say("a", "A", `"supersedes":[]`)
 		say("b", "B", `"supersedes":["k1"],"status":"planned","from":"2026-02-16"`)
 		say("c", "C", `"supersedes":["k1"],"until":"`+until+`"`)
-		check := func(when, want string) {
+		wantC := func(when, want string) {
 			t.Helper()
 			for _, m := range f.memories(t) {
 				if m.Content == "C" && m.Until.String() != want {
@@ -153,11 +154,9 @@ func TestBeforeThePlan(t *testing.T) {
 				}
 			}
 		}
-		check("before the plan", want)
-		if err := f.stores.Erasure(noIndex{}, f.clock).DeleteSession(t.Context(), f.user, "b"); err != nil {
-			t.Fatal(err)
-		}
-		check("without the plan", until)
+		wantC("before the plan", want)
+		check.OK(t, f.stores.Erasure(noIndex{}, f.clock).DeleteSession(t.Context(), f.user, "b"))
+		wantC("without the plan", until)
 	}
 }
 
@@ -280,13 +279,9 @@ func TestAKeptPromiseIsImportedAgain(t *testing.T) {
 	say("b", "The books are sent", `{"facts":[],"ended":[],"openLoops":[],`+
 		`"closedLoops":[{"id":"l1","outcome":"done","messageIds":["m1"]}]}`, 20*day)
 	say("again", "I'll send Noel books", promise, 30*day)
-	if n := pending(); n != 0 {
-		t.Errorf("%d promises are open after the import", n)
-	}
+	check.Equal(t, 0, pending(), "promises are open after the import")
 	say("c", "I'll send Noel books again", promise, 10*day)
-	if n := pending(); n != 1 {
-		t.Errorf("%d promises are open, and one was made anew", n)
-	}
+	check.Equal(t, 1, pending(), "promises are open, and one was made anew")
 }
 
 // TestAWishBeforeTheImport has a user who asks to forget what an import brings later: the model is told of the wish,

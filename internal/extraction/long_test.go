@@ -7,6 +7,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestUrgentIsReadAnywhere has a statement about safety in the middle of 200 KB, in several forms: the model reads it.
@@ -44,9 +45,7 @@ func TestOneLongThingEmptiesNoBatch(t *testing.T) {
 			_, _, err := e.stores.Memories.Create(t.Context(), e.user, longterm.Memory{
 				Type: longterm.ProfileMemory, Content: ("the long one " + long)[:8000], Source: longterm.Seeded,
 			}, noKey)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 		},
 	} {
 		for place := range 3 {

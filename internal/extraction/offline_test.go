@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // leastOffline is how many conversations of the corpus the forms of the offline model have to read as a good model
@@ -25,9 +26,7 @@ const leastOffline = 80
 func TestOfflineModelReadsTheCorpus(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	server := httptest.NewServer(offlinemodel.Handler())
 	t.Cleanup(server.Close)
 	client := openai.New(config.OpenAI{
@@ -38,9 +37,7 @@ func TestOfflineModelReadsTheCorpus(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == "offline" }) {
 			continue
 		}

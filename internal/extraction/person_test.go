@@ -7,6 +7,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestShortAnswersAreRead has each answer behind its question in the request, however often the user said the same.
@@ -37,9 +38,7 @@ func TestShortAnswersAreRead(t *testing.T) {
 		}
 	}
 	want := "Any heart disease? No Have you had a stroke? No. Do you smoke? Yes Do you take insulin? yes!"
-	if read := strings.Join(got, " "); read != want {
-		t.Errorf("the model reads %q, want %q", read, want)
-	}
+	check.Equal(t, want, strings.Join(got, " "), "the model reads")
 }
 
 // TestLoopsApart shows a promise of one session in the request of another one where a memory of it is shown, and closes

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -15,9 +16,7 @@ func TestRulesAreShort(t *testing.T) {
 	t.Parallel()
 	counter := token.New()
 	var form bytes.Buffer
-	if err := json.Compact(&form, schema().JSON); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Compact(&form, schema().JSON))
 	n, ofForm := counter.Count(rules()), counter.Count(form.String())
 	t.Logf("the rules have %d tokens, the form of the answer %d", n, ofForm)
 	if n > 900 || n+ofForm > 1400 {
@@ -43,9 +42,7 @@ func TestRulesForOlderLines(t *testing.T) {
 // TestAppRules reads what an app adds to the rules. Without it nothing is added.
 func TestAppRules(t *testing.T) {
 	t.Parallel()
-	if got := appRules(&registry.App{}); got != "" {
-		t.Errorf("an app without wishes adds %q", got)
-	}
+	check.Equal(t, "", appRules(&registry.App{}), "an app without wishes adds")
 	got := appRules(&registry.App{
 		Note: []string{"the seat that the user likes"}, Ignore: []string{"fares"},
 		Examples: []registry.Example{

@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func (f *fixture) service() *extraction.Service { return extraction.New(f.deps(f.stores.Extraction)) }
@@ -60,9 +59,7 @@ func (f *fixture) valid(t *testing.T) []string {
 
 func (f *fixture) wantValid(t *testing.T, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, f.valid(t)); diff != "" {
-		t.Errorf("valid memories (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, f.valid(t), "valid memories")
 }
 
 func (f *fixture) wantCalls(t *testing.T, want int) {
@@ -325,9 +322,7 @@ New lines:
 [m2 2026-02-07 03:30 Saturday] user: two
 
 `
-	if diff := cmp.Diff(want, e.inputs[len(e.inputs)-1]); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, e.inputs[len(e.inputs)-1], "the result")
 }
 
 // TestOverdue checks when a session is read although its user is still there.
@@ -343,8 +338,6 @@ func TestOverdue(t *testing.T) {
 		session := conversation.Session{
 			LastSeq: c.last, UserSeq: c.user, UrgentSeq: c.urgent, Extracted: conversation.Watermark{Seq: c.read},
 		}
-		if got := s.IsOverdue(session); got != c.want {
-			t.Errorf("%+v is overdue: %v", c, got)
-		}
+		check.Equal(t, c.want, s.IsOverdue(session), "%+v is overdue", c)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // sweepSkipped visits the skipped messages that are due, and returns how many visits and calls of the model that took.
@@ -13,9 +14,7 @@ func (p *poisoned) sweepSkipped(t *testing.T, store extraction.Store) (visits, c
 	t.Helper()
 	before := p.calls
 	visits, err := p.stores.Sweep(t.Context(), sweep.Skipped, extraction.New(p.deps(store)), p.clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return visits, p.calls - before
 }
 
@@ -23,9 +22,7 @@ func (p *poisoned) sweepSkipped(t *testing.T, store extraction.Store) (visits, c
 func (p *poisoned) countSkipped(t *testing.T) int {
 	t.Helper()
 	due, err := p.stores.Due.Due(t.Context(), sweep.Skipped.First, p.clock().Add(1000*time.Hour), nil, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return len(due)
 }
 

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/eventbus"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -64,9 +63,7 @@ func (p *pipeline) checkEvents(t *testing.T) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(slices.Compact(want), slices.Compact(got)); diff != "" {
-		t.Errorf("events of the records (-) and on the bus (+):\n%s", diff)
-	}
+	check.Same(t, slices.Compact(want), slices.Compact(got), "events of the records (-) and on the bus (+)")
 	for _, some := range []event.Type{
 		event.SessionCreated, event.SessionCompleted, event.SummaryUpdated, event.MemoryAdded, event.TurnFinished,
 	} {

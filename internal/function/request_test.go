@@ -28,12 +28,8 @@ func (f *fakeFunction) Invoke(
 	lc := &lambdacontext.LambdaContext{AwsRequestID: "invocation-1"}
 	if in.ClientContext != nil {
 		text, err := base64.StdEncoding.DecodeString(*in.ClientContext)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &lc.ClientContext); err != nil {
-			f.t.Fatal(err)
-		}
+		check.OK(f.t, err)
+		check.OK(f.t, json.Unmarshal(text, &lc.ClientContext))
 	}
 	handler := function.HTTPOrDirect(nil, func(ctx context.Context, _ json.RawMessage) (any, error) {
 		f.id = httpapi.RequestID(ctx)

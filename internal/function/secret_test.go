@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
@@ -134,9 +132,7 @@ func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...stri
 			}))
 			slices.Sort(s.read)
 			slices.Sort(s.allowed)
-			if diff := cmp.Diff(s.allowed, s.read); diff != "" {
-				t.Errorf("its role allows (-) and it reads (+):\n%s", diff)
-			}
+			check.Same(t, s.allowed, s.read, "its role allows (-) and it reads (+)")
 			reads := slices.Contains(s.read, "throughline/openai-api-key@api.openai.com")
 			if reads != slices.Contains(chats, f.Name) {
 				t.Errorf("it reads the key of the chat model: %v", reads)
@@ -154,9 +150,7 @@ func (s *startCalls) config(f template.Function, url string) config.Config {
 		"JWT_ISSUER": url, "JWT_AUDIENCE": "app",
 	})
 	cfg, err := config.Parse(environment)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return cfg
 }
 

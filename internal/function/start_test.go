@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestTuneCollector(t *testing.T) {
@@ -32,7 +33,5 @@ func TestTuneCollector(t *testing.T) {
 	if got := debug.SetGCPercent(100); got != 100 {
 		t.Errorf("GOGC does not take precedence: %d%%", got)
 	}
-	if got := debug.SetMemoryLimit(-1); got != limit {
-		t.Errorf("GOMEMLIMIT does not take precedence: %d bytes", got)
-	}
+	check.Equal(t, limit, debug.SetMemoryLimit(-1), "GOMEMLIMIT does not take precedence: bytes")
 }

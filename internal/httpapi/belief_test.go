@@ -200,9 +200,7 @@ func TestTodosAreDueAndCancelled(t *testing.T) {
 	if moved["status"] != "CANCELLED" || moved["by"] != "user" || moved["dueAt"] != nil || moved["completedAt"] != nil {
 		t.Errorf("changed to %v", moved)
 	}
-	if open := walk(t, h, "ann", "/v1/todos?status=PENDING"); open != "" {
-		t.Errorf("open: %s", open)
-	}
+	check.Equal(t, "", walk(t, h, "ann", "/v1/todos?status=PENDING"), "open")
 	expectProblem(t, h, 422, "invalid", "completedAt",
 		as("ann", "PATCH", at, object{"completedAt": "2026-02-05T12:00:00Z"}))
 	expectProblem(t, h, 422, "invalid", "dueAt", as("ann", "PATCH", at, object{"dueAt": "2026-13-01"}))

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/llm/provider"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // contractChecker checks responses against the served OpenAPI document.
@@ -278,9 +279,7 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(200, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[1].MessageID+"?quotes=list", nil)
 	do(200, "POST", "/v1/sessions/s1/messages/truncate", object{"lastN": 1, "replacement": []any{message}})
 	do(200, "DELETE", "/v1/sessions/s1/messages", nil)
-	if got := do(204, "DELETE", first, nil).header.Get("Content-Type"); got != "" {
-		t.Errorf("an answer without a body is %s", got)
-	}
+	check.Equal(t, "", do(204, "DELETE", first, nil).header.Get("Content-Type"), "an answer without a body")
 	do(204, "DELETE", "/v1/sessions/s1", nil)
 	do(404, "GET", "/v1/user/erasure", nil)
 	do(202, "DELETE", "/v1/user", nil)

@@ -173,9 +173,7 @@ func typeName(v any) string {
 func serveDocument(t testing.TB, h http.Handler) document {
 	t.Helper()
 	r := expect(t, h, 200, as("", "GET", "/openapi.json"))
-	if got := r.header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("content type %q", got)
-	}
+	check.Equal(t, "application/json", r.header.Get("Content-Type"), "content type")
 	var d document
 	check.OK(t, json.Unmarshal(r.body, &d))
 	return d
@@ -249,9 +247,7 @@ func TestDocsPage(t *testing.T) {
 	h, _, _ := newMessages(t)
 	r := expect(t, h, 200, as("", "GET", "/docs"))
 	page := string(r.body)
-	if got := r.header.Get("Content-Type"); got != "text/html; charset=utf-8" {
-		t.Errorf("content type %q", got)
-	}
+	check.Equal(t, "text/html; charset=utf-8", r.header.Get("Content-Type"), "content type")
 	for _, foreign := range []string{"<script", "<link", "<img", "@import", "url(", "http://", "https://"} {
 		if strings.Contains(page, foreign) {
 			t.Errorf("the page is not whole in itself: it has %s", foreign)

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // body returns the schema of an operation's request body.
@@ -97,9 +98,7 @@ func TestWholeNumbersMayHaveAFractionOfZero(t *testing.T) {
 	expect(t, h, 200,
 		as("ann", "POST", "/v1/prompts",
 			`{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":2.56e2}}`))
-	if got := prompts.got.Budget.Tokens; got != 256 {
-		t.Errorf("budget %d", got)
-	}
+	check.Equal(t, 256, prompts.got.Budget.Tokens, "budget")
 }
 
 func TestEmptyParametersAreRefused(t *testing.T) {

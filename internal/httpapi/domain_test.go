@@ -96,9 +96,8 @@ func TestPromptFormats(t *testing.T) {
 		}
 		answer := expect(t, h, 200, as("ann", "POST", "/v1/prompts", body))
 		for _, name := range []string{"openaiChat", "openaiResponses", "anthropic", "bedrockConverse", "parts"} {
-			if got := strings.Contains(string(answer.body), `"`+name+`":{`); got != (name == property) {
-				t.Errorf("the format %q has %s: %t", format, name, got)
-			}
+			check.Equal(t, (name == property), strings.Contains(string(answer.body), `"`+name+`":{`),
+				"the format %q has %s", format, name)
 		}
 		if !strings.Contains(string(answer.body), `"messages":[{"role":"user","content":"x"}],"tools":[{"name":`) {
 			t.Errorf("the format %q changed what every prompt has: %s", format, answer.body)
@@ -267,9 +266,7 @@ func TestExport(t *testing.T) {
 	}
 	wantKinds := "profile preferences spine usage coach goal document session message prompt summary appSession " +
 		"left end"
-	if got := strings.Join(kinds, " "); got != wantKinds {
-		t.Errorf("kinds %s, want %s", got, wantKinds)
-	}
+	check.Equal(t, wantKinds, strings.Join(kinds, " "), "kinds")
 	want := map[string]int{
 		"profile": 1, "preferences": 1, "spine": 1, "usage": 1,
 		"coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1, "appSession": 1,

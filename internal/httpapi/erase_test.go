@@ -65,7 +65,5 @@ func TestErase(t *testing.T) {
 	}
 	check.Same(t, want, answer(t, h, 200, c), "receipt")
 	check.Same(t, want, answer(t, h, 200, last), "the last receipt")
-	if left := eraser.until.Sub(noon()); left != 20*time.Second {
-		t.Errorf("an erasing has %v", left)
-	}
+	check.Equal(t, 20*time.Second, eraser.until.Sub(noon()), "an erasing")
 }

@@ -190,9 +190,7 @@ func expect(t testing.TB, h http.Handler, status int, c call) reply {
 func expectProblem(t testing.TB, h http.Handler, status int, code, fields string, c call) problem {
 	t.Helper()
 	r := expect(t, h, status, c)
-	if got := r.header.Get("Content-Type"); got != "application/problem+json" {
-		t.Errorf("content type %q", got)
-	}
+	check.Equal(t, "application/problem+json", r.header.Get("Content-Type"), "content type")
 	var p problem
 	r.decode(t, &p)
 	if p.Code != code || p.Status != status || p.Title == "" || p.Detail == "" || p.Type == "" {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/testing/check"
 )
@@ -64,8 +62,8 @@ func TestSingletons(t *testing.T) {
 			get := as("ann", "GET", "/v1/"+path)
 			if tc.missing {
 				expectProblem(t, h, 404, "not_found", "", get)
-			} else if diff := cmp.Diff(tc.before, answer(t, h, 200, get)); diff != "" {
-				t.Errorf("before any PUT (-want +got):\n%s", diff)
+			} else {
+				check.Same(t, tc.before, answer(t, h, 200, get), "before any PUT")
 			}
 			put := call{method: "PUT", path: "/v1/" + path, user: "ann", body: tc.put, scopes: "throughline/user"}
 			for name, r := range map[string]reply{"PUT": expect(t, h, 200, put), "GET": expect(t, h, 200, get)} {
@@ -149,9 +147,7 @@ func TestCollections(t *testing.T) {
 			tc.made["id"] = id
 			check.Same(t, tc.made, got, "created")
 			at := "/v1/" + path + "/" + id
-			if location := r.header.Get("Location"); location != at {
-				t.Errorf("Location %q, want %q", location, at)
-			}
+			check.Equal(t, at, r.header.Get("Location"), "Location")
 			if again := expect(t, h, 201, c); again.header.Get("Idempotency-Replayed") != "true" {
 				t.Error("a repeat was not replayed")
 			}
@@ -229,9 +225,7 @@ func TestCheckIns(t *testing.T) {
 	}, got, "check-in")
 	older := answer(t, h, 201,
 		as("ann", "POST", "/v1/check-ins", object{"timestamp": "2020-01-01T00:00:00Z"}))["id"].(string)
-	if got := walk(t, h, "ann", "/v1/check-ins"); got != id+" "+older {
-		t.Errorf("list %s", got)
-	}
+	check.Equal(t, id+" "+older, walk(t, h, "ann", "/v1/check-ins"), "list")
 	expectProblem(
 		t, h, 422, "invalid", "timestamp",
 		as("ann", "POST", "/v1/check-ins", object{"timestamp": "9999-12-31T23:59:59-01:00"}),

@@ -32,9 +32,7 @@ func TestAppendAndRead(t *testing.T) {
 		},
 		map[string]any{"role": "assistant", "content": "y", "agentId": "coach", "mode": "m"},
 	}}))
-	if got := r.header.Get("Location"); got != "/v1/sessions/s1/messages" {
-		t.Errorf("Location %q", got)
-	}
+	check.Equal(t, "/v1/sessions/s1/messages", r.header.Get("Location"), "Location")
 	var got map[string]any
 	r.decode(t, &got)
 	a, b := messageIDs(got)
@@ -67,9 +65,7 @@ func TestAppendAndRead(t *testing.T) {
 		"/v1/messages?to=2026-02-05T12:00:00Z":   a,
 		"/v1/messages?context=workout_log":       "",
 	} {
-		if got := walk(t, h, "ann", path); got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
-		}
+		check.Equal(t, want, walk(t, h, "ann", path), "%s", path)
 	}
 	expect(t, h, 204, as("ann", "DELETE", "/v1/sessions/s1/messages/"+a))
 	expectProblem(
@@ -77,9 +73,7 @@ func TestAppendAndRead(t *testing.T) {
 		as("ann", "DELETE", "/v1/sessions/s1/messages/"+a),
 	)
 	expectProblem(t, h, 404, "not_found", "", as("ann", "DELETE", "/v1/sessions/s1/messages/%00"))
-	if got := walk(t, h, "ann", "/v1/messages"); got != b {
-		t.Errorf("after deleting: %s", got)
-	}
+	check.Equal(t, b, walk(t, h, "ann", "/v1/messages"), "after deleting")
 }
 
 // messageIDs returns the ids of the two messages of an answer.
@@ -224,9 +218,7 @@ func TestIdempotency(t *testing.T) {
 		body:    `{"context":"workout_log","coachId":"c"}`,
 	}
 	first := expect(t, h, 201, session)
-	if replayed := first.header.Get("Idempotency-Replayed"); replayed != "" {
-		t.Errorf("first answer says Idempotency-Replayed: %s", replayed)
-	}
+	check.Equal(t, "", first.header.Get("Idempotency-Replayed"), "first answer says Idempotency-Replayed")
 	// Another text of the same value is the same body.
 	session.body = ` {"coachId":"c", "context":"workout_log"}`
 	second := expect(t, h, 201, session)

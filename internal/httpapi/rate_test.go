@@ -52,9 +52,7 @@ func TestEveryOperationIsLimited(t *testing.T) {
 		for method := range operations {
 			c := as("ann", strings.ToUpper(method), strings.NewReplacer("{", "", "}", "").Replace(path))
 			expectProblem(t, h, 429, "rate_limited", "", c)
-			if got := send(t, h, c).header.Get("Retry-After"); got != "17" {
-				t.Errorf("%s %s: Retry-After %q, want 17", c.method, c.path, got)
-			}
+			check.Equal(t, "17", send(t, h, c).header.Get("Retry-After"), "%s %s: Retry-After", c.method, c.path)
 		}
 	}
 	expect(t, h, 200, as("", "GET", "/openapi.json"))

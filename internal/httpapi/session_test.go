@@ -36,9 +36,7 @@ func TestSessionRoundTrip(t *testing.T) {
 	var got map[string]any
 	made.decode(t, &got)
 	check.Same(t, want, got, "created")
-	if location := made.header.Get("Location"); location != "/v1/sessions/s:1" {
-		t.Errorf("Location %q", location)
-	}
+	check.Equal(t, "/v1/sessions/s:1", made.header.Get("Location"), "Location")
 
 	expect(
 		t,
@@ -213,16 +211,10 @@ func TestListSessions(t *testing.T) {
 	)
 	expect(t, h, 200, as("ann", "PATCH", "/v1/sessions/s3", `{"status":"archived"}`))
 
-	if got := walk(t, h, "ann", "/v1/sessions?limit=3"); got != "w s6 s5 | s4 s3 s2 | s1 s0" {
-		t.Errorf("all: %s", got)
-	}
+	check.Equal(t, "w s6 s5 | s4 s3 s2 | s1 s0", walk(t, h, "ann", "/v1/sessions?limit=3"), "all")
 	filtered := "/v1/sessions?context=coach_conversation&status=active&limit=4"
-	if got := walk(t, h, "ann", filtered); got != "s6 s5 s4 s2 | s1 s0" {
-		t.Errorf("filtered: %s", got)
-	}
-	if got := walk(t, h, "bob", "/v1/sessions"); got != "" {
-		t.Errorf("another user's: %s", got)
-	}
+	check.Equal(t, "s6 s5 s4 s2 | s1 s0", walk(t, h, "ann", filtered), "filtered")
+	check.Equal(t, "", walk(t, h, "bob", "/v1/sessions"), "another user's")
 	for path, field := range map[string]string{
 		"?limit=0": "limit", "?limit=201": "limit", "?limit=x": "limit", "?status=open": "status", "?context=x": "context",
 		"?page=2": "page", "?limit=1&limit=2": "limit", "?cursor=abc": "cursor", "?limit=-1&status=x": "limit status",

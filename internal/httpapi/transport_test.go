@@ -76,9 +76,7 @@ func TestNoCaller(t *testing.T) {
 			`error_description="the token's sub is not 1 to 128 printable characters"`,
 	} {
 		r := expect(t, h, 401, as(user, "POST", "/v1/sessions", "not even JSON"))
-		if challenge := r.header.Get("WWW-Authenticate"); challenge != want {
-			t.Errorf("WWW-Authenticate %q, want %q", challenge, want)
-		}
+		check.Equal(t, want, r.header.Get("WWW-Authenticate"), "WWW-Authenticate")
 	}
 }
 
@@ -95,9 +93,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 		} {
-			if got := r.header.Get(name); got != want {
-				t.Errorf("%s %s: %s %q, want %q", c.method, c.path, name, got, want)
-			}
+			check.Equal(t, want, r.header.Get(name), "%s %s: %s", c.method, c.path, name)
 		}
 		if r.header.Get("X-Request-Id") == "" {
 			t.Errorf("%s %s: no request id", c.method, c.path)
@@ -112,9 +108,7 @@ func TestRequestID(t *testing.T) {
 	r := expect(
 		t, h, 200, call{method: "GET", path: "/v1/sessions", user: "ann", headers: map[string]string{"x-request-id": mine}},
 	)
-	if got := r.header.Get("X-Request-Id"); got != mine {
-		t.Errorf("X-Request-Id %q, want %q", got, mine)
-	}
+	check.Equal(t, mine, r.header.Get("X-Request-Id"), "X-Request-Id")
 	if !strings.Contains(log.String(), `"requestId":"`+mine+`"`) {
 		t.Errorf("the log has no request id:\n%s", log)
 	}
@@ -180,9 +174,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 			if bytes.Contains(r.body, []byte("secret")) || !bytes.Contains(r.body, []byte(`"code":"`+tc.code+`"`)) {
 				t.Errorf("answer %s, want code %s and nothing of the cause", r.body, tc.code)
 			}
-			if got := r.header.Get("Retry-After"); got != tc.retry {
-				t.Errorf("Retry-After %q, want %q", got, tc.retry)
-			}
+			check.Equal(t, tc.retry, r.header.Get("Retry-After"), "Retry-After")
 			if tc.status >= 500 && !strings.Contains(log.String(), tc.err.Error()) {
 				t.Errorf("the log lacks the cause %q", tc.err)
 			}

@@ -54,9 +54,7 @@ func TestUIMessageStream(t *testing.T) {
 			for header, want := range map[string]string{
 				"Content-Type": "text/event-stream", "X-Vercel-Ai-Ui-Message-Stream": "v1", "X-Accel-Buffering": "no",
 			} {
-				if got := w.Header().Get(header); got != want {
-					t.Errorf("%s: %q, want %q", header, got, want)
-				}
+				check.Equal(t, want, w.Header().Get(header), "%s", header)
 			}
 			if got := w.Header().Get("Cache-Control"); !strings.HasPrefix(got, "no-cache") {
 				t.Errorf("Cache-Control: %q", got)

@@ -54,12 +54,8 @@ func TestTimes(t *testing.T) {
 		}
 		var out struct{ Messages []struct{ Timestamp string } }
 		expect(t, h, 201, message).decode(t, &out)
-		if got := out.Messages[0].Timestamp; got != want {
-			t.Errorf("message at %q is at %q, want %q", text, got, want)
-		}
-		if got := answer(t, h, 200, profile)["createdAt"]; got != want {
-			t.Errorf("profile of %q is of %q, want %q", text, got, want)
-		}
+		check.Equal(t, want, out.Messages[0].Timestamp, "message at %q is at", text)
+		check.Equal[any](t, want, answer(t, h, 200, profile)["createdAt"], "profile of %q is of", text)
 		expect(t, h, 200, timeline)
 	}
 }

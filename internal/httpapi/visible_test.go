@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTextIsVisible refuses texts that nobody sees, in new records and in changed ones, with the name of the field.
@@ -62,8 +63,6 @@ func TestAppHasRecalls(t *testing.T) {
 	t.Cleanup(func() { registry.Use(nil) })
 	contexts := answer(t, h, 200, as("ann", "GET", "/v1/app"))["contexts"].([]any)
 	for i, want := range []string{"[]", "[workout_log]", "<nil>"} {
-		if got := fmt.Sprint(contexts[i].(object)["recalls"]); got != want {
-			t.Errorf("context %d recalls %s, want %s", i, got, want)
-		}
+		check.Equal(t, want, fmt.Sprint(contexts[i].(object)["recalls"]), "context %d recalls", i)
 	}
 }

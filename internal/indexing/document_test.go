@@ -315,8 +315,6 @@ func TestRecordID(t *testing.T) {
 		"msg_ann_1_a": "msg_ann_1_a", "msg_ann_1_a#12": "msg_ann_1_a", "msg_a#1_1_a": "msg_a#1_1_a",
 		"program_summary#5": "program_summary#5", "conversation_summary#s": "conversation_summary#s",
 	} {
-		if got := vector.RecordID(id); got != want {
-			t.Errorf("RecordID(%q) = %q, want %q", id, got, want)
-		}
+		check.Equal(t, want, vector.RecordID(id), "RecordID(%q)", id)
 	}
 }

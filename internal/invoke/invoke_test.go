@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestDecodeNamesWhatIsWrong(t *testing.T) {
@@ -40,9 +41,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 			if !fault.Is(err, fault.Invalid) {
 				t.Fatalf("got %v, want an invalid error", err)
 			}
-			if code := errorType(t, err); code != "invalid" {
-				t.Errorf("the function answers with the error type %q", code)
-			}
+			check.Equal(t, "invalid", errorType(t, err), "the function answers with the error type")
 			if fields := fault.From(err).Fields; test.field != "" && (len(fields) != 1 || fields[0].Field != test.field) {
 				t.Errorf("got fields %v, want %s", fields, test.field)
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestForgottenCovers compares what was forgotten with memories about the same and about others, said before and after.
@@ -28,10 +29,8 @@ func TestForgottenCovers(t *testing.T) {
 	} {
 		f := longterm.NewForgotten(longterm.Memory{Content: tt.forgotten, About: tt.about}, wish)
 		m := longterm.Memory{Content: tt.content, About: tt.of, SaidAt: wish.Add(tt.said)}
-		if got := f.Covers(m); got != tt.want {
-			t.Errorf("%q (%s), said %v after %q (%s) was forgotten: covered is %v",
-				tt.content, tt.of, tt.said, tt.forgotten, tt.about, got)
-		}
+		check.Equal(t, tt.want, f.Covers(m),
+			"%q (%s), said %v after %q (%s) was forgotten: covered", tt.content, tt.of, tt.said, tt.forgotten, tt.about)
 	}
 }
 
@@ -63,9 +62,8 @@ func TestForgottenCoversWishOrRejection(t *testing.T) {
 			before.Status, before.EndedReason, said = longterm.Waiting, longterm.EndedFalse, at.AddDate(0, 1, 0)
 		}
 		f := longterm.NewForgotten(before, at)
-		if got := f.Covers(longterm.Memory{Content: tt.content, SaidAt: said}); got != tt.want {
-			t.Errorf("%q after %q, rejected %v: covered is %v", tt.content, tt.forgotten, tt.isRejected, got)
-		}
+		check.Equal(t, tt.want, f.Covers(longterm.Memory{Content: tt.content, SaidAt: said}),
+			"%q after %q, rejected %v: covered", tt.content, tt.forgotten, tt.isRejected)
 	}
 }
 
@@ -104,9 +102,7 @@ func TestMentions(t *testing.T) {
 		{"Wohnt in Köln", "", "Termin in Köln", true},
 	} {
 		f := longterm.NewForgotten(longterm.Memory{Content: tt.forgotten, About: tt.about}, time.Time{})
-		if got := f.Mentions(tt.text); got != tt.want {
-			t.Errorf("%q mentions %q: %t, want %t", tt.text, tt.forgotten, got, tt.want)
-		}
+		check.Equal(t, tt.want, f.Mentions(tt.text), "%q mentions %q", tt.text, tt.forgotten)
 	}
 }
 
@@ -139,8 +135,6 @@ func TestMentionsOfNamesakes(t *testing.T) {
 		{"用户的情人叫昆汀。", "昆汀，用户的情人", "星期二给昆汀打电话", false},
 	} {
 		f := longterm.NewForgotten(longterm.Memory{Content: tt.forgotten, About: tt.about}, time.Time{}).Among(others)
-		if got := f.Mentions(tt.text); got != tt.want {
-			t.Errorf("%q mentions %q: %t, want %t", tt.text, tt.forgotten, got, tt.want)
-		}
+		check.Equal(t, tt.want, f.Mentions(tt.text), "%q mentions %q", tt.text, tt.forgotten)
 	}
 }

@@ -3,9 +3,8 @@ package longterm_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestLikeness compares a forgotten fact with what comes later. same are other words for it, other are facts that are
@@ -92,9 +91,7 @@ func TestLikeness(t *testing.T) {
 		}},
 	} {
 		forgotten := longterm.NewLikeness(tt.forgotten)
-		if diff := cmp.Diff(forgotten, longterm.LikenessOf(forgotten.Bytes())); diff != "" {
-			t.Errorf("stored and read (-want +got):\n%s", diff)
-		}
+		check.Same(t, forgotten, longterm.LikenessOf(forgotten.Bytes()), "stored and read")
 		for _, same := range append(tt.same, tt.forgotten) {
 			if !forgotten.Resembles(same) {
 				t.Errorf("%q is not known again in %q", tt.forgotten, same)

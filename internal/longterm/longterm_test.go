@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestNormalize(t *testing.T) {
@@ -14,9 +15,7 @@ func TestNormalize(t *testing.T) {
 		"My dog is Zoe\u0308.": "my dog is zoë", "ＣＡＦＥ！": "cafe", "Straße…": "strasse", "Kilo\u00admetre": "kilometre",
 		"Body fat 20%": "body fat 20%", "?!": "?!", "": "",
 	} {
-		if got := longterm.Normalize(content); got != want {
-			t.Errorf("Normalize(%q) = %q, want %q", content, got, want)
-		}
+		check.Equal(t, want, longterm.Normalize(content), "Normalize(%q)", content)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTodosRecur checks when a todo is due again after it was done.
@@ -29,9 +30,7 @@ func TestTodosRecur(t *testing.T) {
 		{"2026-11-23", "year", "2026-11-23"},
 	} {
 		todo := longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: tt.due}, Every: tt.each}
-		if got := todo.DueAfter(at).String(); got != tt.want {
-			t.Errorf("%s every %q is due %s, want %s", tt.due, tt.each, got, tt.want)
-		}
+		check.Equal(t, tt.want, todo.DueAfter(at).String(), "%s every %q is due", tt.due, tt.each)
 		if want := tt.each == "" && tt.due < "2026-11-25"; todo.IsOverdue(at) != want {
 			t.Errorf("%s every %q: overdue is %v", tt.due, tt.each, !want)
 		}

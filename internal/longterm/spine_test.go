@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestUserSummaryWithSpines checks that the app's own remarks come first, that nothing is repeated, and that what the
@@ -42,13 +41,9 @@ func TestUserSummaryWithSpines(t *testing.T) {
 		want := longterm.UserSummary{
 			Patterns: []string{"p"}, Wins: test.want, StoredAt: at, LastUpdated: at.Add(time.Duration(test.at) * time.Minute),
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, want, got, "%s", name)
 	}
-	if diff := cmp.Diff([]string{"own"}, app.Wins); diff != "" {
-		t.Errorf("the app's own changed:\n%s", diff)
-	}
+	check.Same(t, []string{"own"}, app.Wins, "the app's own changed")
 	if (longterm.UserSummary{}).IsEmpty() == app.IsEmpty() {
 		t.Error("a user summary with remarks is empty, or one without is not")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // fakeIDs are ids of the form "<epoch milliseconds>_<digits>".
@@ -83,9 +84,7 @@ func TestTimes(t *testing.T) {
 				got = append(got, conversation.FormatTime(m.Timestamp))
 				if v, ok := m.Metadata["legacyTs"]; ok {
 					kept = append(kept, i)
-					if diff := cmp.Diff(c.ts[i], v); diff != "" {
-						t.Errorf("kept time %d: %s", i, diff)
-					}
+					check.Same(t, c.ts[i], v, "kept time %d", i)
 				}
 			}
 			if len(problems) > 0 || !cmp.Equal(got, c.want) || !cmp.Equal(kept, c.kept) {

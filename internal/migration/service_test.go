@@ -32,9 +32,7 @@ func TestRunResumes(t *testing.T) {
 		t.Fatalf("got %+v, %v", out, err)
 	}
 	want := []string{"000", "001", "002", "003", "004", "005", "004"}
-	if !slices.Equal(f.done, want) {
-		t.Errorf("worked on %v, want %v", f.done, want)
-	}
+	check.Same(t, want, f.done, "worked on")
 	if out, err = f.service().Run(t.Context(), backfill(0, 1, out.Checkpoint)); err != nil || !out.Done {
 		t.Fatalf("got %+v, %v", out, err)
 	}

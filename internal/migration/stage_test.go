@@ -171,9 +171,7 @@ func TestStages(t *testing.T) {
 	if at(migration.Embedded, 100, 100, false).IsMoved("ann") {
 		t.Error("a user in embedded has the history in the store")
 	}
-	if wait := migration.Initial(migration.Shared).Settled(changed); wait != 0 {
-		t.Errorf("an initial state settles in %v", wait)
-	}
+	check.Equal(t, 0, migration.Initial(migration.Shared).Settled(changed), "an initial state settles in")
 	state := at(migration.Dual, 1, 0, false)
 	soon, late := state.Settled(changed.Add(time.Second)), state.Settled(changed.Add(time.Minute))
 	if soon != 4*time.Second || late != 0 {

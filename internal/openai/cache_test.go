@@ -3,8 +3,6 @@ package openai_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -60,9 +58,7 @@ func TestTheCacheFieldsOfEachFamily(t *testing.T) {
 				},
 			}))(t)
 			got := sentCache{sent.body["prompt_cache_key"], sent.body["prompt_cache_options"], sent.body["input"]}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			check.Same(t, tt.want, got, "the result")
 		})
 	}
 }

@@ -210,9 +210,7 @@ func TestLeastEffort(t *testing.T) {
 		r := askWithTool(tt.model)
 		r.LeastEffort = true
 		check.Got(client.Complete(t.Context(), r))(t)
-		if got := parts(t, sent).Effort; got != tt.effort {
-			t.Errorf("%s is asked with effort %q, want %q", tt.model, got, tt.effort)
-		}
+		check.Equal(t, tt.effort, parts(t, sent).Effort, "%s is asked with effort", tt.model)
 	}
 }
 

@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
@@ -60,9 +58,7 @@ func TestTheTierOfEachFamily(t *testing.T) {
 					t.Errorf("patient %v: the tier %v was asked for, want %v", patient, got, want)
 				}
 			}
-			if got := client.IsPatient(); got != (tt.want != nil) {
-				t.Errorf("IsPatient is %v", got)
-			}
+			check.Equal(t, (tt.want != nil), client.IsPatient(), "IsPatient")
 		})
 	}
 }
@@ -166,9 +162,7 @@ func TestFlexFallsBackOnce(t *testing.T) {
 					}
 					time.Sleep(30*time.Second + time.Millisecond)
 				}
-				if diff := cmp.Diff(tt.want, got); diff != "" {
-					t.Errorf("(-want +got)\n%s", diff)
-				}
+				check.Same(t, tt.want, got, "the result")
 				s.flex = flexTier{}
 				time.Sleep(16 * time.Minute)
 				s.tiers = nil

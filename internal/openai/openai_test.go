@@ -72,9 +72,7 @@ func TestComplete(t *testing.T) {
 	t.Parallel()
 	var sent map[string]any
 	client, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
-		if got := r.Header.Get("Authorization"); got != "Bearer chat-key" {
-			t.Errorf("authorization %q", got)
-		}
+		check.Equal(t, "Bearer chat-key", r.Header.Get("Authorization"), "authorization")
 		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 			t.Error(err)
 		}
@@ -291,9 +289,7 @@ func embeddings(t *testing.T, answer func(inputs []string) string) (*openai.Clie
 		if err != nil || sent.Model != "embedding-model" || sent.Dimensions != 2 {
 			t.Errorf("sent %+v (%v)", sent, err)
 		}
-		if got := r.Header.Get("Authorization"); got != "Bearer embedding-key" {
-			t.Errorf("authorization %q", got)
-		}
+		check.Equal(t, "Bearer embedding-key", r.Header.Get("Authorization"), "authorization")
 		io.WriteString(w, answer(sent.Input))
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
@@ -42,9 +43,7 @@ func TestASlowAnswerIsAskedForOnce(t *testing.T) {
 	if got, err := c.Query(ctx, "anna", 0, east); err != nil || len(got) != 1 {
 		t.Errorf("a slow index: %v, %v", got, err)
 	}
-	if n := queries.Load(); n != 1 {
-		t.Errorf("%d queries, want 1", n)
-	}
+	check.Equal(t, 1, queries.Load(), "queries, want 1")
 	counts := func(count string) bool { return strings.Contains(lines.String(), count) }
 	if end(); !counts(`"VectorCalls":1`) || !counts(`"VectorFailures":0`) {
 		t.Errorf("the call does not count as one that succeeded: %s", lines.String())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const hashOfAnna = "~ugfPGRNZtNh5tSazXqi2Lgz8Sfat7dwIyLmpGGvuu5I"
@@ -33,9 +34,7 @@ func TestNamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := pinecone.Namespace(tt.user, tt.generation); got != tt.want {
-				t.Errorf("Namespace(%q, %d) = %q, want %q", tt.user, tt.generation, got, tt.want)
-			}
+			check.Equal(t, tt.want, pinecone.Namespace(tt.user, tt.generation), "Namespace(%q, %d)", tt.user, tt.generation)
 		})
 	}
 }

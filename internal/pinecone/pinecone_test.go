@@ -217,9 +217,7 @@ func TestUpsertIsRetried(t *testing.T) {
 		records[i].ID = fmt.Sprintf("m%d", i)
 	}
 	upsert(t, c, "anna", 0, records...)
-	if got := attempts.Load(); got != 2 {
-		t.Errorf("%d attempts, want 2", got)
-	}
+	check.Equal(t, 2, attempts.Load(), "attempts, want 2")
 }
 
 func TestInvalidValuesAreInternalErrors(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -60,9 +61,7 @@ func TestRoomIsKnownAfterARefusal(t *testing.T) {
 			c.SetClock(func() time.Time { return now })
 			upsert(t, c, "anna", 0, record("m1", 1, 0))
 			wantRoom(t, c, "bela", true)
-			if n := l.calls.Load(); n != 1 {
-				t.Errorf("%d calls, want the upsert: room costs none before a refusal", n)
-			}
+			check.Equal(t, 1, l.calls.Load(), "calls, want the upsert: room costs none before a refusal")
 			l.full.Store(true)
 			m1 := []vector.Record{record("m1", 1, 0)}
 			if err := c.Upsert(t.Context(), "bela", 0, m1); !errors.Is(err, vector.ErrQuota) {

@@ -125,9 +125,7 @@ func TestAnotherUsersMatchesAreDropped(t *testing.T) {
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	upsert(t, c, "anna", 1, record("m2", 1, 0))
 	upsert(t, c, "bela", 0, record("m3", 1, 0))
-	if got := query(t, c, "anna", 0, east); !slices.Equal(got, []string{"m1"}) {
-		t.Errorf("found %v", got)
-	}
+	check.Same(t, []string{"m1"}, query(t, c, "anna", 0, east), "found")
 }
 
 // TestNearerVectorsOfOthersCrowdNobodyOut asks for as many matches as the user has, in a namespace where others have
@@ -140,9 +138,7 @@ func TestNearerVectorsOfOthersCrowdNobodyOut(t *testing.T) {
 	upsert(t, c, "bela", 0, record("m3", 1, 0), record("m4", 1, 0))
 	for _, filter := range []vector.Filter{{}, vector.Where("recordType", vector.Equal, "message")} {
 		q := vector.Query{Dense: []float32{1, 0}, TopK: 1, Filter: filter}
-		if got := query(t, c, "anna", 0, q); !slices.Equal(got, []string{"m1"}) {
-			t.Errorf("found %v", got)
-		}
+		check.Same(t, []string{"m1"}, query(t, c, "anna", 0, q), "found")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -62,8 +63,6 @@ func TestSearchText(t *testing.T) {
 	for recipe, want := range map[string]string{
 		"": "hello", prompt.Unified: "hello", prompt.TieredHistory: "", prompt.WorkingContext: "", "unknown": "",
 	} {
-		if got := prompt.SearchText(recipe, "hello"); got != want {
-			t.Errorf("%q searches for %q", recipe, got)
-		}
+		check.Equal(t, want, prompt.SearchText(recipe, "hello"), "%q searches for", recipe)
 	}
 }

@@ -53,9 +53,7 @@ func TestStoredPrompts(t *testing.T) {
 	}
 	whole, _, err := s.ListFull(t.Context(), "ann", conversation.Page{Limit: 10})
 	check.OK(t, err)
-	if diff := cmp.Diff([]prompt.Record{second, got}, whole); diff != "" {
-		t.Errorf("whole list -want +got:\n%s", diff)
-	}
+	check.Same(t, []prompt.Record{second, got}, whole, "whole list")
 	r.SkipSave = true
 	if p := build(t, s, "ann", r); len(w.prompts) != 2 || p.Model != "gpt-4o" {
 		t.Errorf("%d stored, model %q", len(w.prompts), p.Model)
@@ -116,9 +114,7 @@ func TestManifestIsBounded(t *testing.T) {
 	if len(items) != 40 || len(got.Manifest.Warnings) != 1 || !strings.Contains(got.Manifest.Warnings[0], "2960") {
 		t.Errorf("%d items, warnings %q", len(items), got.Manifest.Warnings)
 	}
-	if n := len(slices.Collect(maps.Keys(countDecisions(items)))); n != 2 {
-		t.Errorf("%d decisions", n)
-	}
+	check.Equal(t, 2, len(slices.Collect(maps.Keys(countDecisions(items)))), "decisions")
 }
 
 // TestLargeManifestsKeepTheirItems stores a manifest that is too large because of the parts of its scores. It loses

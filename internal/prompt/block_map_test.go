@@ -7,13 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // systemBlock returns the lines of the system message that begins so.
@@ -93,9 +92,7 @@ func TestBlockMapCaps(t *testing.T) {
 			"PROJECT 2",
 		},
 	} {
-		if diff := cmp.Diff(want, systemBlock(t, p, heading)); diff != "" {
-			t.Errorf("%s -want +got:\n%s", heading, diff)
-		}
+		check.Same(t, want, systemBlock(t, p, heading), "%s", heading)
 	}
 	for heading, size := range map[string]int{
 		"User context: ": 800, "Conversation summary: ": 1200, "LATEST SESSION SUMMARY: ": 600,
@@ -129,9 +126,7 @@ func TestTwelveRawMemories(t *testing.T) {
 		p.hits = append(p.hits, recall.Hit{ID: m.ID, Score: 1 - float64(i)/100, Memory: &m})
 	}
 	got := systemBlock(t, build(t, w.service(now), "u", r), "[RELEVANT MEMORIES]:")
-	if diff := cmp.Diff([]string{"relevant 0", "relevant 1", "relevant 11"}, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	check.Same(t, []string{"relevant 0", "relevant 1", "relevant 11"}, got, "the result")
 }
 
 // A long history's messages can take every place in the search's answer; memories that share words with the message are
@@ -164,9 +159,7 @@ func TestMessagesCrowdNoMemoryOut(t *testing.T) {
 		},
 	)
 	got := systemBlock(t, build(t, w.service(now), "u", r), "[RELEVANT MEMORIES]:")
-	if diff := cmp.Diff([]string{"Works on the deadlift with a hook grip", "Likes a mixed grip"}, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	check.Same(t, []string{"Works on the deadlift with a hook grip", "Likes a mixed grip"}, got, "the result")
 }
 
 // The session's state is bounded, in fields and in what each says, and names no time.

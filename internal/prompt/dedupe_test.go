@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // exchanges are n questions with their answers, each word padded to some ten tokens.
@@ -67,9 +66,8 @@ func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 			if summary.Decision != tt.want || transcript.Decision != tt.transcript {
 				t.Errorf("summary %+v\ntranscript %+v", summary, transcript)
 			}
-			if shown := strings.Contains(systemText(p), "They sorted out"); shown != (tt.want == pack.Included) {
-				t.Errorf("the summary is in the prompt: %v", shown)
-			}
+			check.Equal(t, (tt.want == pack.Included), strings.Contains(systemText(p), "They sorted out"),
+				"the summary is in the prompt")
 			if tt.want == pack.Dropped && summary.Reason != "its messages are in the prompt whole" {
 				t.Errorf("reason %q", summary.Reason)
 			}
@@ -184,9 +182,7 @@ func TestOnlyNearMessagesAreRelevant(t *testing.T) {
 		"msg_old_4":     "not relevant enough",
 		"msg_morning_1": "not relevant enough", "msg_morning_2": "repeats thread_history", "msg_old_5": "not relevant enough",
 	}
-	if diff := cmp.Diff(want, decided); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	check.Same(t, want, decided, "the result")
 	if item := itemOf(t, got, "thread_history", "morning"); item.Reason != "all of its 2 messages" {
 		t.Errorf("transcript %+v", item)
 	}

@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
@@ -57,9 +55,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 			want := maps.Clone(always)
 			maps.Copy(want, more)
 			build(t, w.service(now), "u", r)
-			if diff := cmp.Diff(want, w.calls); diff != "" {
-				t.Errorf("%s, %d messages: -want +got:\n%s", recipe, n, diff)
-			}
+			check.Same(t, want, w.calls, "%s, %d messages", recipe, n)
 		}
 	}
 }
@@ -148,9 +144,7 @@ func TestSearchAsksForWhatThePromptHas(t *testing.T) {
 		r := history(w, 20)
 		r.Recipe = recipe
 		build(t, w.service(now), "u", r)
-		if !slices.Equal(w.asked.RecordTypes, want) {
-			t.Errorf("%s asks for %q", recipe, w.asked.RecordTypes)
-		}
+		check.Same(t, want, w.asked.RecordTypes, "%s asks for", recipe)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/throughline/throughline/internal/prompt"
@@ -53,9 +52,7 @@ func TestGolden(t *testing.T) {
 				check.OK(t, os.WriteFile(path, got, 0o644))
 			}
 			want := check.Got(os.ReadFile(path))(t)
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			check.Same(t, string(want), string(got), "the result")
 		})
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))

@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // checkNoSummary holds that a session without a summary is named in the manifest, with the reason.
@@ -103,9 +104,7 @@ func (c historyCase) checkConversationItems(t *testing.T, shown []shownMessage) 
 	}
 	maps.DeleteFunc(want, quoted)
 	maps.DeleteFunc(got, quoted)
-	if !maps.Equal(want, got) {
-		t.Errorf("messages of sessions: the prompt has %v, the manifest %v", want, got)
-	}
+	check.Same(t, want, got, "messages of sessions: the prompt (-) and the manifest (+)")
 }
 
 // isQuoted reports whether recent activity quotes messages of a session.

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -312,8 +313,6 @@ func TestOtherBracketsStay(t *testing.T) {
 		"a < b || c > d", "[x] done", "[INSTEAD]", "<sets>", "x <- y", "<b>bold</b>", "5 < 6", "[1] [2]", "‹quoted›", "〈題〉",
 		"<start>", "f(x) |> g", "[ ] to do",
 	} {
-		if got := untrusted.BreakTokens(text); got != text {
-			t.Errorf("%q became %q", text, got)
-		}
+		check.Equal(t, text, untrusted.BreakTokens(text), "%q became", text)
 	}
 }

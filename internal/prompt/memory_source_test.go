@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // drawn is a user with memories that were extracted from sessions in several contexts, most of them long ago.
@@ -153,9 +154,7 @@ func TestTodosFollowTheirSessions(t *testing.T) {
 				}
 			}
 			slices.Sort(shown)
-			if diff := cmp.Diff(tt.want, shown); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			check.Same(t, tt.want, shown, "the result")
 		})
 	}
 }
@@ -172,9 +171,7 @@ func TestOriginsThatCannotBeRead(t *testing.T) {
 	unshare("workout_log")(&p.access.Preferences)
 	w.fail["resolve"] = errors.New("timeout")
 	got := build(t, w.service(now), "u", r)
-	if diff := cmp.Diff([]string{"of here", "pinned of nowhere", "seeded"}, shownMemories(got)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	check.Same(t, []string{"of here", "pinned of nowhere", "seeded"}, shownMemories(got), "the result")
 	if !slices.ContainsFunc(got.Manifest.Degraded, func(d recall.Degradation) bool {
 		return d.Source == "memory_origins" && strings.Contains(d.Reason, "not available")
 	}) {
@@ -200,7 +197,5 @@ func TestOriginsAreLookedUpOnce(t *testing.T) {
 	seeded.CreatedAt, again.CreatedAt, old.CreatedAt = now, now.Add(-minute), now.Add(-time.Hour)
 	p.snapshot.Memories = []longterm.Memory{seeded, again, old}
 	got := shownMemories(build(t, w.service(now), "u", r))
-	if diff := cmp.Diff([]string{"of the coach", "of the designer", "seeded"}, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	check.Same(t, []string{"of the coach", "of the designer", "seeded"}, got, "the result")
 }

@@ -3,10 +3,9 @@ package prompt_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestContextsNameRecipes compares the recipes with those that a context of the registry may name.
@@ -16,7 +15,5 @@ func TestContextsNameRecipes(t *testing.T) {
 	for _, r := range prompt.Recipes {
 		names = append(names, r.Name)
 	}
-	if diff := cmp.Diff(registry.RecipeNames, names); diff != "" {
-		t.Errorf("the registry's (-) and the recipes (+)\n%s", diff)
-	}
+	check.Same(t, registry.RecipeNames, names, "the registry's (-) and the recipes (+)")
 }

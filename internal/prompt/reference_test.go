@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A reference names its day in its own language: "hier" is yesterday in French alone. In a sentence of two languages it
@@ -60,9 +59,7 @@ func TestReferenceNamesADay(t *testing.T) {
 	} {
 		got := build(t, w.service(now), "u",
 			prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message})
-		if pulled := referenced(t, w, got); pulled != want {
-			t.Errorf("%q pulls %q, want %q", message, pulled, want)
-		}
+		check.Equal(t, want, referenced(t, w, got), "%q pulls", message)
 	}
 }
 
@@ -95,9 +92,7 @@ func TestReferenceBeyondTheNewestMessages(t *testing.T) {
 			r.Message = message
 			w.calls = map[string]int{}
 			got := build(t, w.service(now), "u", r)
-			if pulled := referenced(t, w, got); pulled != want {
-				t.Errorf("%d messages: %q pulls %q, want %q", long, message, pulled, want)
-			}
+			check.Equal(t, want, referenced(t, w, got), "%d messages: %q pulls", long, message)
 			if reads := w.calls["messages"] + w.calls["before"] + w.calls["tail"]; reads > 5 {
 				t.Errorf("%d messages: %q takes %d reads", long, message, reads)
 			}
@@ -147,11 +142,7 @@ func TestReferenceIsBounded(t *testing.T) {
 		}
 	}
 	want := []string{"taper 3", "taper 4", "taper 5", "taper 6", "taper 7", "taper 8", "Something else entirely."}
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	check.Same(t, want, shown, "the result")
 	p.hits[2].Score = 0.4
-	if got := referenced(t, w, build(t, w.service(now), "u", r)); got != "Something else entirely." {
-		t.Errorf("half as near: pulls %q", got)
-	}
+	check.Equal(t, "Something else entirely.", referenced(t, w, build(t, w.service(now), "u", r)), "half as near: pulls")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // divided is a user with a secret in every place that a preference governs.
@@ -159,9 +160,7 @@ func TestRecalls(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(w.asked.Recalls, []string{"workout_log"}) {
-		t.Errorf("the search was asked for %q", w.asked.Recalls)
-	}
+	check.Same(t, []string{"workout_log"}, w.asked.Recalls, "the search was asked for")
 	const kept = " messages of those that were read or found are of contexts that this one does not recall"
 	for _, tt := range []struct {
 		recalls []string

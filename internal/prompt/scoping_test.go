@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // scope makes every recipe use a strategy until the returned function is called. Its tests do not run in parallel.
@@ -53,9 +54,7 @@ func TestRecipesWithCompaction(t *testing.T) {
 			if got := ownMessages(p); got[0] != fmt.Sprintf("message %d", max(first, 20)) || got[len(got)-1] != "next" {
 				t.Errorf("%s, %d covered: has %q", recipe, covered, got)
 			}
-			if got := summary(p); got != "They compared bands." {
-				t.Errorf("%s, %d covered: the older messages read as %q", recipe, covered, got)
-			}
+			check.Equal(t, "They compared bands.", summary(p), "%s, %d covered: the older messages read as", recipe, covered)
 		}
 	}
 }
@@ -94,10 +93,8 @@ func TestAgentsFilterWhatIsRelevant(t *testing.T) {
 	r := talkative(w, 30, "listener")
 	w.timelineLag = 1 // so that the messages come from the tail
 	p := build(t, w.service(now), "u", r)
-	if got := ownMessages(p); !slices.Equal(got,
-		[]string{"message 23", "message 25", "message 27", "message 29", "next"}) {
-		t.Errorf("the listener hears %q", got)
-	}
+	want := []string{"message 23", "message 25", "message 27", "message 29", "next"}
+	check.Same(t, want, ownMessages(p), "the listener hears")
 }
 
 // scoped builds a prompt of a session of n messages with a request's scoping. Every third message is the motivator's.
@@ -179,9 +176,7 @@ func TestRequestsScopeTheirMessages(t *testing.T) {
 func TestMessagesWithoutAnAgentAreTheCoachs(t *testing.T) {
 	t.Parallel()
 	p := scoped(t, 12, prompt.WorkingContext, prompt.Scoping{AgentIDs: []string{prompt.DefaultAgent()}}, 0)
-	if got := shownNumbers(t, p); !slices.Equal(got, []int{6, 8, 9, 11, 12}) {
-		t.Errorf("has %v", got)
-	}
+	check.Same(t, []int{6, 8, 9, 11, 12}, shownNumbers(t, p), "has")
 }
 
 // context-format has the last exchanges of the scoped messages.

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -83,9 +82,7 @@ func TestHistoriesOfWeeks(t *testing.T) {
 			histories[want.Name](w.user("u"))
 			_, got, _ := strings.Cut(build(t, w.service(now), "u", request(prompt.TieredHistory)).System,
 				"<conversation-history>\n")
-			if diff := cmp.Diff(string(want.Data), got+"\n"); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			check.Same(t, string(want.Data), got+"\n", "the result")
 		})
 	}
 }

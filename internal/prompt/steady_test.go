@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // chat is a session with n exchanges, a minute each, the last one a minute ago, of a user with memories, summaries
@@ -122,9 +123,7 @@ func TestManifestNamesWhatIsCacheable(t *testing.T) {
 				got = append(got, b.Name)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", recipe, diff)
-		}
+		check.Same(t, want, got, "%s", recipe)
 	}
 }
 

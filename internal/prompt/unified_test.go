@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // abundant is a user with more of everything than the caps of the recipe unified allow.
@@ -93,9 +92,7 @@ func TestUnifiedTable(t *testing.T) {
 				got[b.Name] = n
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", agent, diff)
-		}
+		check.Same(t, want, got, "%s", agent)
 	}
 	w := newFixture()
 	p := build(t, w.service(now), "u", abundant(w))

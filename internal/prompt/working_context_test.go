@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // talkative is a user with a session of n messages, and a request of an agent in it.
@@ -54,9 +53,7 @@ func TestAgentsSeeTheirLastMessages(t *testing.T) {
 			for i := 30 - n; i < 30; i++ {
 				last = append(last, fmt.Sprintf("message %d", i+1))
 			}
-			if diff := cmp.Diff(append(last, "next"), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			check.Same(t, append(last, "next"), got, "the result")
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/quote"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestQuotes(t *testing.T) {
@@ -30,9 +31,7 @@ func TestQuotes(t *testing.T) {
 		{"Thanks!", "Thanks!", false},
 		{"", "", false},
 	} {
-		if got := quote.New(tc.of).Quotes(tc.text); got != tc.want {
-			t.Errorf("%q quotes %q: %t, want %t", tc.text, tc.of, got, tc.want)
-		}
+		check.Equal(t, tc.want, quote.New(tc.of).Quotes(tc.text), "%q quotes %q", tc.text, tc.of)
 	}
 }
 

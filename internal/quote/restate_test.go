@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/quote"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestIsRestatedBy(t *testing.T) {
@@ -26,8 +27,6 @@ func TestIsRestatedBy(t *testing.T) {
 		{"Note that, please", "The user", false},
 		{"", "", false},
 	} {
-		if got := quote.NewStatement(tc.fact).IsRestatedBy(tc.said); got != tc.want {
-			t.Errorf("%q and %q: %v", tc.said, tc.fact, got)
-		}
+		check.Equal(t, tc.want, quote.NewStatement(tc.fact).IsRestatedBy(tc.said), "%q and %q", tc.said, tc.fact)
 	}
 }

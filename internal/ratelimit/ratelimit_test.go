@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/ratelimit"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // record is the counts that all instances share.
@@ -135,9 +136,7 @@ func TestUsersAreNotLimitedByAFailingRecord(t *testing.T) {
 		if got := in.ask(t, "ann", 30, 1); got != 30 || in.reported != 41 {
 			t.Errorf("%d of 30 requests are allowed, %d failures reported, want 41", got, in.reported)
 		}
-		if took := time.Since(began); took != 300*time.Millisecond {
-			t.Errorf("waited for %v", took)
-		}
+		check.Equal(t, 300*time.Millisecond, time.Since(began), "waited for")
 	})
 }
 

@@ -31,9 +31,7 @@ func (s *fixture) put(namespace, key, value string, change ...func(*document.Put
 	if err == nil {
 		_, _, err = s.store.Documents.PutDocument(s.t.Context(), "ann", d)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 }
 
 // sweepRecords indexes what is due, as the sweep does an hour later.
@@ -41,9 +39,7 @@ func (s *fixture) sweepRecords() int {
 	s.t.Helper()
 	later := func() time.Time { return s.now.Add(time.Hour) }
 	n, err := s.store.Sweep(s.t.Context(), sweep.Records, indexing.New(s.store.Indexing, s.indexer, later), later)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return n
 }
 
@@ -51,16 +47,12 @@ func (s *fixture) sweepRecords() int {
 func (s *fixture) documentVectors() int {
 	s.t.Helper()
 	dense, err := s.embed.Embed(s.t.Context(), []string{"anything"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	matches, err := s.index.Query(s.t.Context(), "ann", 0, vector.Query{
 		Dense: dense[0], TopK: 100,
 		Filter: vector.Where(vector.FieldRecordType, vector.In, []string{vector.DocumentRecord}),
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return len(matches)
 }
 
@@ -71,9 +63,7 @@ func (s *fixture) documents(q recall.DocumentQuery) (keys []string, degraded int
 		q.Limit = 10
 	}
 	got, err := s.Documents(s.t.Context(), "ann", q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	for i, d := range got.Records {
 		keys = append(keys, d.Document.Key)
 		if d.Score <= 0 || d.Score > 1 || i > 0 && d.Score > got.Records[i-1].Score {
@@ -97,9 +87,7 @@ func TestDocuments(t *testing.T) {
 	for _, state := range []string{"before", "indexed", "down"} {
 		switch state {
 		case "indexed":
-			if n := s.sweepRecords(); n != 3 {
-				t.Errorf("%d records were due", n)
-			}
+			check.Equal(t, 3, s.sweepRecords(), "records were due")
 			if n := s.documentVectors(); n != 3 {
 				t.Errorf("the index has %d vectors", n)
 			}
@@ -143,9 +131,7 @@ func TestDocumentsOfALateIndex(t *testing.T) {
 	for late := range 1 << len(values) {
 		s.index.lacks = func(id string) bool { return late>>(id[len(id)-1]-'1')&1 == 1 }
 		found, _ := s.documents(recall.DocumentQuery{Query: "bbbbluuu", Filter: f})
-		if !slices.Equal(found, []string{"doc4", "doc1", "doc3"}) {
-			t.Errorf("where the index lacks %04b: found %q", late, found)
-		}
+		check.Same(t, []string{"doc4", "doc1", "doc3"}, found, "where the index lacks %04b: found", late)
 	}
 }
 
@@ -226,14 +212,10 @@ func (s *fixture) dueRecord() indexing.RecordRef {
 	var refs []indexing.RecordRef
 	for _, shard := range sweep.Records.Shards() {
 		due, err := s.store.Due.Due(s.t.Context(), shard, s.now.AddDate(1, 0, 0), nil, 2)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, err)
 		for _, d := range due {
 			ref, err := s.store.Indexing.RecordDue(s.t.Context(), d)
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			check.OK(s.t, err)
 			refs = append(refs, ref)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestQueryRejectsInvalidInput(t *testing.T) {
@@ -137,19 +138,17 @@ func TestQueryFilters(t *testing.T) {
 			Context: "coach_conversation", RecordTypes: []string{"workout_summary", "program_summary"},
 			Filter: tt.filter, Limit: new(10),
 		}
-		check := func(source string, got recall.Summaries) {
+		finds := func(source string, got recall.Summaries) {
 			if diff := cmp.Diff(sorted(tt.want), sorted(sessions(got))); diff != "" || len(got.Degraded) > 0 {
 				t.Errorf("%s, from %s: degraded %v (-want +got)\n%s", name, source, got.Degraded, diff)
 			}
 		}
-		check("the table", s.query("ann", q))
+		finds("the table", s.query("ann", q))
 		q.Query = "training"
-		check("both", s.query("ann", q))
+		finds("both", s.query("ann", q))
 		found, err := index.Query(t.Context(), "ann", q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		check("the index", found)
+		check.OK(t, err)
+		finds("the index", found)
 	}
 	old := recall.ContextQuery{
 		Context: "coach_conversation", RecordTypes: []string{"program_summary"},
@@ -170,23 +169,15 @@ func TestQueryReturnsTheNewestOfASubject(t *testing.T) {
 	for _, text := range []string{"", "week 1"} {
 		q := recall.ContextQuery{Context: "workout_log", RecordTypes: []string{"program_summary"}, Query: text}
 		got := s.query("ann", q)
-		if diff := cmp.Diff([]string{"week-2"}, sessions(got)); diff != "" {
-			t.Errorf("query %q (-want +got)\n%s", text, diff)
-		}
+		check.Same(t, []string{"week-2"}, sessions(got), "query %q", text)
 		want := map[string]any{"programId": "p", "adherenceRate": 0.9}
-		if diff := cmp.Diff(want, got.Summaries[0].Fields); diff != "" {
-			t.Errorf("query %q: fields (-want +got)\n%s", text, diff)
-		}
+		check.Same(t, want, got.Summaries[0].Fields, "query %q: fields", text)
 		q.Context, q.SessionID = "training_program", "week-2"
-		if diff := cmp.Diff([]string{"week-1"}, sessions(s.query("ann", q))); diff != "" {
-			t.Errorf("query %q from the newest session (-want +got)\n%s", text, diff)
-		}
+		check.Same(t, []string{"week-1"}, sessions(s.query("ann", q)), "query %q from the newest session", text)
 	}
 	s.attributes = map[string]any{"programId": "p"}
 	s.add("ann", "training_program", "week-3", time.Minute, "hello")
 	s.summarise("ann", "training_program", "week-3", "The user began week 3.", true)
 	q := recall.ContextQuery{Context: "workout_log", RecordTypes: []string{"program_summary"}, Query: "week 1"}
-	if diff := cmp.Diff([]string{"week-3"}, sessions(s.query("ann", q))); diff != "" {
-		t.Errorf("one that is not indexed (-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{"week-3"}, sessions(s.query("ann", q)), "one that is not indexed")
 }

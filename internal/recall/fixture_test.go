@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
@@ -105,9 +106,7 @@ func (s *fixture) addIndexed(
 ) []conversation.Message {
 	s.t.Helper()
 	stored := s.add(user, context, session, age, texts...)
-	if err := s.indexer.IndexMessages(s.t.Context(), user, 0, stored); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, s.indexer.IndexMessages(s.t.Context(), user, 0, stored))
 	return stored
 }
 
@@ -133,9 +132,7 @@ func (s *fixture) add(
 		})
 	}
 	appended, err := s.store.Messages.Append(s.t.Context(), user, in)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return appended.Messages
 }
 
@@ -143,22 +140,16 @@ func (s *fixture) add(
 func (s *fixture) summarise(user conversation.UserID, context, id, text string, lag bool) {
 	s.t.Helper()
 	session, err := s.store.Summaries.SessionIn(s.t.Context(), user, context, id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	session.Summary = &conversation.SessionSummary{
 		Text: text, Kind: conversation.ByModel, CoveredThrough: session.LastSeq, UpdatedAt: s.now,
 	}
 	record, _ := summary.Of(session)
-	if err := s.store.Summaries.SaveSummary(s.t.Context(), user, session, record); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, s.store.Summaries.SaveSummary(s.t.Context(), user, session, record))
 	if lag {
 		return
 	}
-	if err := s.indexer.IndexSummary(s.t.Context(), user, record); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, s.indexer.IndexSummary(s.t.Context(), user, record))
 }
 
 // prefer sets a user's preferences to the defaults with a change.
@@ -174,18 +165,14 @@ func (s *fixture) prefer(user conversation.UserID, change func(p *preferences)) 
 func (s *fixture) recall(user conversation.UserID, q recall.MessageQuery) recall.Records {
 	s.t.Helper()
 	got, err := s.Messages(s.t.Context(), user, q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return got
 }
 
 func (s *fixture) query(user conversation.UserID, q recall.ContextQuery) recall.Summaries {
 	s.t.Helper()
 	got, err := s.Query(s.t.Context(), user, q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return got
 }
 

@@ -34,9 +34,7 @@ func (s *fixture) facts(all ...longterm.Memory) {
 func (s *fixture) found(q recall.MemoryQuery) []string {
 	s.t.Helper()
 	got, err := s.Memories(s.t.Context(), "ann", q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	var contents []string
 	for _, m := range got.Records {
 		contents = append(contents, m.Memory.Content)

@@ -68,9 +68,7 @@ func TestExactTextsComeFirst(t *testing.T) {
 	}
 	for _, text := range said {
 		got := contents(s.recall("ann", recall.MessageQuery{Query: " " + strings.ToUpper(text), Limit: new(1)}))
-		if !slices.Equal(got, []string{text}) {
-			t.Errorf("%q brings %q", text, got)
-		}
+		check.Same(t, []string{text}, got, "%q brings", text)
 	}
 	// What has no word has no vector.
 	if got := contents(s.recall("ann", recall.MessageQuery{Query: "🙂🎉", Limit: new(9)})); slices.Contains(got, "🙂🎉") {
@@ -116,9 +114,7 @@ func TestMessagesWithinLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.q.Query = "Rosa, glute bridges, peanuts, squats, hiking"
 			got := s.recall("ann", tt.q)
-			if diff := cmp.Diff(sorted(tt.want), sorted(contents(got))); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			check.Same(t, sorted(tt.want), sorted(contents(got)), "the result")
 			for i := 1; i < len(got.Records); i++ {
 				if got.Records[i].Score > got.Records[i-1].Score {
 					t.Errorf("%q comes after a worse one", got.Records[i].Message.Content)
@@ -175,14 +171,10 @@ func TestMessagesHideSecrets(t *testing.T) {
 	s.checkIn("ann", longterm.CheckIn{Timestamp: s.now.Add(-time.Hour), Note: note, Tokens: 9})
 	for session, want := range map[string][]string{"here": {own, plain}, "there": {other, plain}} {
 		got := s.recall("ann", recall.MessageQuery{Query: "bank account", SessionID: session, Limit: new(2)})
-		if diff := cmp.Diff(sorted(want), sorted(contents(got))); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", session, diff)
-		}
+		check.Same(t, sorted(want), sorted(contents(got)), "%s", session)
 	}
 	all := contents(s.recall("ann", recall.MessageQuery{Query: "bank account"}))
-	if diff := cmp.Diff(sorted([]string{own, other, note, plain}), sorted(all)); diff != "" {
-		t.Errorf("from outside: (-want +got)\n%s", diff)
-	}
+	check.Same(t, sorted([]string{own, other, note, plain}), sorted(all), "from outside")
 }
 
 func TestMessagesFitTheBudget(t *testing.T) {

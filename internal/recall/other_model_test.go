@@ -7,6 +7,7 @@ import (
 
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -24,16 +25,12 @@ func TestAnotherModelIsNoSilentMix(t *testing.T) {
 		Index: s.index, Model: vector.Model{Embedder: s.embed, Version: "other"},
 	})
 	after := s.add("ann", "coach_conversation", "b", time.Minute, "the knee is well again")
-	if err := indexer.IndexMessages(t.Context(), "ann", 0, after); err != nil {
-		t.Fatal(err)
-	}
-	check := func(want []string, degraded ...recall.Degradation) {
+	check.OK(t, indexer.IndexMessages(t.Context(), "ann", 0, after))
+	finds := func(want []string, degraded ...recall.Degradation) {
 		t.Helper()
 		for _, ranked := range []bool{true, false} {
 			found, err := search.Search(t.Context(), "ann", recall.Search{Text: "how is the knee", Limit: 10, Ranked: ranked})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			var got []string
 			for _, h := range found.Hits {
 				got = append(got, h.ID)
@@ -45,10 +42,8 @@ func TestAnotherModelIsNoSilentMix(t *testing.T) {
 			}
 		}
 	}
-	check([]string{after[0].ID},
+	finds([]string{after[0].ID},
 		recall.Degradation{Source: s.index.Source(), Reason: "has vectors of another embedding model"})
-	if err := indexer.IndexMessages(t.Context(), "ann", 0, before); err != nil {
-		t.Fatal(err)
-	}
-	check([]string{after[0].ID, before[0].ID, before[1].ID})
+	check.OK(t, indexer.IndexMessages(t.Context(), "ann", 0, before))
+	finds([]string{after[0].ID, before[0].ID, before[1].ID})
 }

@@ -11,15 +11,14 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // records returns what a search of all kinds finds, each as its kind and its text, best first.
 func (s *fixture) records(q recall.RecordQuery) []string {
 	s.t.Helper()
 	got, err := s.Records(s.t.Context(), "ann", q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	var found []string
 	for i, r := range got.Records {
 		switch {
@@ -172,7 +171,5 @@ func TestRecordsHaveTheNewestOfEachSubject(t *testing.T) {
 		s.summarise("ann", "training_program", session, text, false)
 	}
 	got := s.records(about("squats in the program", recall.SummaryKind))
-	if !slices.Equal(got, []string{"summary The program has squats at 90%."}) {
-		t.Errorf("found %q", got)
-	}
+	check.Same(t, []string{"summary The program has squats at 90%."}, got, "found")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -20,12 +21,8 @@ import (
 func (s *fixture) checkIn(user conversation.UserID, c longterm.CheckIn) longterm.CheckIn {
 	s.t.Helper()
 	stored, _, err := s.store.CheckIns.Create(s.t.Context(), user, c, conversation.Idempotency{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.indexer.IndexHits(s.t.Context(), user, 0, []recall.Hit{{CheckIn: &stored}}); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
+	check.OK(s.t, s.indexer.IndexHits(s.t.Context(), user, 0, []recall.Hit{{CheckIn: &stored}}))
 	return stored
 }
 
@@ -33,21 +30,15 @@ func (s *fixture) checkIn(user conversation.UserID, c longterm.CheckIn) longterm
 func (s *fixture) remember(user conversation.UserID, m longterm.Memory) longterm.Memory {
 	s.t.Helper()
 	stored, _, err := s.store.Memories.Create(s.t.Context(), user, m, conversation.Idempotency{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.indexer.IndexHits(s.t.Context(), user, 0, []recall.Hit{{Memory: &stored}}); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
+	check.OK(s.t, s.indexer.IndexHits(s.t.Context(), user, 0, []recall.Hit{{Memory: &stored}}))
 	return stored
 }
 
 func (s *fixture) search(user conversation.UserID, q recall.Search) recall.Found {
 	s.t.Helper()
 	found, err := s.Search(s.t.Context(), user, q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	return found
 }
 

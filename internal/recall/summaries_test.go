@@ -35,9 +35,7 @@ func TestQueryWithoutATextReturnsTheNewest(t *testing.T) {
 	t.Parallel()
 	s := screens(t)
 	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", SessionID: "chat"})
-	if diff := cmp.Diff([]string{"new", "log", "old"}, sessions(got)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{"new", "log", "old"}, sessions(got), "the result")
 	at := s.now.Add(-2 * time.Hour)
 	want := recall.SummaryHit{
 		RecordType: "program_designer_summary", Context: "program_designer", SessionID: "new", CoachID: "coach",
@@ -45,9 +43,7 @@ func TestQueryWithoutATextReturnsTheNewest(t *testing.T) {
 		Fields: map[string]any{"sessionId": "new"}, OccurredAt: conversation.FormatTime(at),
 		AgeLabel: conversation.Age(at, s.now, time.UTC), Score: got.Summaries[0].Score, InProgress: true,
 	}
-	if diff := cmp.Diff(want, got.Summaries[0]); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got.Summaries[0], "the result")
 	if n := s.embed.calls.Load(); n != 4 || len(s.index.queries) != 0 {
 		t.Errorf("%d embeddings and %d queries, want only the four of the summaries", n, len(s.index.queries))
 	}
@@ -77,9 +73,7 @@ func TestQueryIsScoped(t *testing.T) {
 		for _, words := range []string{"", "bridges"} {
 			t.Run(name+words, func(t *testing.T) {
 				tt.q.Query = words
-				if diff := cmp.Diff(sorted(tt.want), sorted(sessions(s.query("ann", tt.q)))); diff != "" {
-					t.Errorf("(-want +got)\n%s", diff)
-				}
+				check.Same(t, sorted(tt.want), sorted(sessions(s.query("ann", tt.q))), "the result")
 			})
 		}
 	}
@@ -101,9 +95,7 @@ func TestAnIndexThatLagsHidesNothing(t *testing.T) {
 	s.add("ann", "program_designer", "fresh", time.Minute, "ankles")
 	s.summarise("ann", "program_designer", "fresh", "The user has new shoes.", true)
 	got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: "squats", Limit: new(2)})
-	if diff := cmp.Diff([]string{"log", "fresh"}, sessions(got)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{"log", "fresh"}, sessions(got), "the result")
 }
 
 func TestQueryFollowsPreferences(t *testing.T) {

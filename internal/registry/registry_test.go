@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -44,9 +42,7 @@ func TestDefaults(t *testing.T) {
 		Agents:      []registry.Agent{{ID: "assistant", Messages: 10}},
 		MemoryTypes: []registry.MemoryType{{Name: "LEARNER", Means: "the learner", InPrompt: 3}}, LoopLapseDays: 30,
 	}
-	if diff := cmp.Diff(want, app); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, app, "the result")
 	if other := parse(t, small+"    inPrompt: 2\n"); len(app.Version) != 12 || app.Version == other.Version {
 		t.Errorf("versions %s and %s of two files", app.Version, other.Version)
 	}
@@ -82,9 +78,7 @@ func TestRecallsNone(t *testing.T) {
 	for line, want := range map[string]bool{"": true, "    recalls: []\n": false, "    recalls: [lesson]\n": false} {
 		app, err := registry.Parse([]byte("contexts:\n  - name: lesson\n    label: Lesson\n" + line +
 			"  - name: other\n    label: Other\nmemoryTypes:\n  - name: LEARNER\n    means: the learner\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if got := app.Contexts[0].RecallsFrom("other"); got != want || !app.Contexts[0].RecallsFrom("lesson") {
 			t.Errorf("%q: recalls another context: %v", line, got)
 		}
@@ -241,8 +235,7 @@ func TestSchemaHasTheFields(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(tt.have.Properties))); diff != "" {
-			t.Errorf("%T: fields in the code (-) and in the schema (+)\n%s", tt.of, diff)
-		}
+		check.Same(t, want, slices.Sorted(maps.Keys(tt.have.Properties)),
+			"%T: fields in the code (-) and in the schema (+)", tt.of)
 	}
 }

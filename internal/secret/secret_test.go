@@ -129,9 +129,7 @@ func TestRedact(t *testing.T) {
 		"nothing":                 "nothing",
 		"":                        "",
 	} {
-		if got := secret.Redact(text); got != want {
-			t.Errorf("%q is redacted to %q, want %q", text, got, want)
-		}
+		check.Equal(t, want, secret.Redact(text), "%q is redacted to", text)
 	}
 }
 

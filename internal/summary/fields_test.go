@@ -164,9 +164,7 @@ func TestRatingOfTheSweep(t *testing.T) {
 		consume(t, s, f.say("s", "a"))
 		time.Sleep(15 * time.Minute)
 		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-		if got := f.saved[0].Fields["triggerReason"]; got != "idle" {
-			t.Errorf("the reason is %v", got)
-		}
+		check.Equal(t, "idle", f.saved[0].Fields["triggerReason"], "the reason")
 		consume(t, s, f.complete("s"))
 		got := f.saved[1].Fields
 		if got["triggerReason"] != "completed" || got["confidence"] != 0.8 || got["hasGoals"] != true || f.calls != 1 {
@@ -214,9 +212,7 @@ func TestReplaces(t *testing.T) {
 	} {
 		s := same
 		tt.change(&s)
-		if got := s.Replaces(conversation.Session{Version: 7, Summary: &old}); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
+		check.Equal(t, tt.want, s.Replaces(conversation.Session{Version: 7, Summary: &old}), "%s", name)
 	}
 	if !same.Replaces(conversation.Session{Version: 8}) {
 		t.Error("a first summary is refused")

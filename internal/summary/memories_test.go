@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 type changes = []conversation.Change
@@ -127,12 +128,9 @@ func TestTheSweepAsksPatiently(t *testing.T) {
 				if isFallback != (delay > 17500*time.Millisecond) || f.usable.Sub(began) > 30*time.Second {
 					t.Errorf("the first summary is %s, after %v", first.Kind, f.usable.Sub(began))
 				}
-				if byModel := f.session("s").Summary.Kind == conversation.ByModel; byModel != (delay < 35*time.Second) {
-					t.Errorf("the summary is the model's: %v", byModel)
-				}
-				if !slices.Equal(f.patient, []bool{true}) {
-					t.Errorf("asked patiently: %v", f.patient)
-				}
+				check.Equal(t, (delay < 35*time.Second), f.session("s").Summary.Kind == conversation.ByModel,
+					"the summary is the model's")
+				check.Same(t, []bool{true}, f.patient, "asked patiently")
 			})
 		})
 	}

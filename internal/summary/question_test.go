@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestQuestion asks the model for a rating and for the fields that it writes, in strict schemas.
@@ -59,9 +60,7 @@ func TestWrittenFields(t *testing.T) {
 	got := summary.WrittenFields(of, map[string]*string{
 		"reason": &text, "wish": nil, "mood": &blank, "orderId": &text, "other": &text,
 	})
-	if diff := cmp.Diff(map[string]any{"reason": "the strap broke"}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, map[string]any{"reason": "the strap broke"}, got, "the result")
 	if got := summary.WrittenFields(of, map[string]*string{"reason": &long}); len(got["reason"].(string)) > 200 {
 		t.Errorf("a field of %d bytes", len(got["reason"].(string)))
 	}

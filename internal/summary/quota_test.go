@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // fakeQuota is the quota of one user. reset is when there are tokens again.
@@ -61,9 +62,7 @@ func TestSummariesWaitForTheQuota(t *testing.T) {
 		if f.calls != 1 || got.Summary.Kind != conversation.ByModel || got.Summarized.Seq != 8 {
 			t.Errorf("%d model calls, session %+v", f.calls, got)
 		}
-		if spent := fmt.Sprint(f.quota.spent); spent != "[ann 1 70]" {
-			t.Errorf("spent %s", spent)
-		}
+		check.Equal(t, "[ann 1 70]", fmt.Sprint(f.quota.spent), "spent")
 	})
 }
 
@@ -127,9 +126,7 @@ func TestUselessAnswersAreCounted(t *testing.T) {
 				s := f.service()
 				s.Model = useless{failure}
 				consume(t, s, f.say("s", "a", "b", "c", "d"))
-				if spent := fmt.Sprint(f.quota.spent); spent != "[ann 1 900]" {
-					t.Errorf("spent %s", spent)
-				}
+				check.Equal(t, "[ann 1 900]", fmt.Sprint(f.quota.spent), "spent")
 			})
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var errDown = fault.New(fault.Unavailable, "down")
@@ -70,9 +71,7 @@ func TestLeavingWithinABatch(t *testing.T) {
 	s, left, again := f.say("s", "hi"), f.say("t", "hello"), f.say("u", "good day")
 	consume(t, f.service(), again, s, left)
 	for id, want := range map[string]bool{"s": true, "t": true, "u": false} {
-		if got := f.session(id).Summary != nil; got != want {
-			t.Errorf("session %s has a summary: %v, want %v", id, got, want)
-		}
+		check.Equal(t, want, f.session(id).Summary != nil, "session %s has a summary", id)
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -190,9 +188,7 @@ func TestStages(t *testing.T) {
 		sweep.Extracting:  {Stage: sweep.Extracting, Failed: 2, Since: began},
 		"sessions":        {Stage: "sessions", Failed: 2, Since: began},
 	}
-	if diff := cmp.Diff(want, sweepOnce()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, sweepOnce(), "the result")
 	if got := sweepOnce(); len(got) != 0 {
 		t.Errorf("nothing is due, and %v is stored", got)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // modelTime is how long the model takes in these tests.
@@ -93,9 +94,7 @@ func TestLittleIsDue(t *testing.T) {
 func TestShardOf(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]sweep.Shard{"user#ann#conversation#s": 10, "user#bob#workout#1": 6} {
-		if got := sweep.Sessions.ShardOf(name); got != want {
-			t.Errorf("%s is in shard %d, want %d", name, got, want)
-		}
+		check.Equal(t, want, sweep.Sessions.ShardOf(name), "%s is in shard", name)
 		for _, q := range sweep.Queues() {
 			if got := q.ShardOf(name); !q.Has(got) {
 				t.Errorf("%s of %s is in shard %d", name, q.Name, got)

@@ -111,9 +111,7 @@ func TestEveryCharacterCounts(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]int{"\x7f": 1, "\x7f\x7f": 2, "a\x7fb": 3, "!\x7f": 2} {
-		if n := c.Count(text); n != want {
-			t.Errorf("Count(%q) = %d, want %d", text, n, want)
-		}
+		check.Equal(t, want, c.Count(text), "Count(%q)", text)
 	}
 }
 
@@ -125,9 +123,7 @@ func TestCountIsConcurrent(t *testing.T) {
 	for range 16 {
 		wait.Go(func() {
 			for _, want := range texts {
-				if got := c.Count(want.Text); got != want.Tokens {
-					t.Errorf("%s: %d, want %d", want.Name, got, want.Tokens)
-				}
+				check.Equal(t, want.Tokens, c.Count(want.Text), "%s", want.Name)
 			}
 		})
 	}

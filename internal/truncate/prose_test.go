@@ -1,13 +1,13 @@
 package truncate_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
@@ -29,9 +29,7 @@ func TestSentences(t *testing.T) {
 		if strings.ContainsAny(joined, "。") {
 			joined = strings.Join(want, "")
 		}
-		if got := truncate.Sentences(joined); !slices.Equal(got, want) {
-			t.Errorf("%q: %q", joined, got)
-		}
+		check.Same(t, want, truncate.Sentences(joined), "%q", joined)
 	}
 }
 
@@ -50,9 +48,7 @@ func TestProse(t *testing.T) {
 		{"मुझे एलर्जी है। दूध नहीं पीता हूँ।", 20, "मुझे एलर्जी है।"},
 		{"ฉันแพ้ถั่วลิสงมากและกินไม่ได้", 10, "ฉันแพ้ถั่…"},
 	} {
-		if got := truncate.Prose(tt.text, tt.n); got != tt.want {
-			t.Errorf("Prose(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
-		}
+		check.Equal(t, tt.want, truncate.Prose(tt.text, tt.n), "Prose(%q, %d)", tt.text, tt.n)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text, n := rapid.String().Draw(t, "text"), rapid.IntRange(2, 60).Draw(t, "n")

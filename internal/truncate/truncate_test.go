@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
@@ -24,9 +25,7 @@ func TestMiddle(t *testing.T) {
 		{"🏋🏽🏋🏽🏋🏽🏋🏽", 6, "🏋 […] "},
 		{"abcdefgh", 2, " […] "},
 	} {
-		if got := truncate.Middle(tt.text, tt.n); got != tt.want {
-			t.Errorf("Middle(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
-		}
+		check.Equal(t, tt.want, truncate.Middle(tt.text, tt.n), "Middle(%q, %d)", tt.text, tt.n)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text, n := rapid.String().Draw(t, "text"), rapid.IntRange(8, 40).Draw(t, "n")
@@ -56,15 +55,9 @@ func TestTruncate(t *testing.T) {
 		{"é", -1, "", "", ""},
 		{"", 0, "", "", ""},
 	} {
-		if got := truncate.Bytes(tt.text, tt.n); got != tt.bytes {
-			t.Errorf("Bytes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.bytes)
-		}
-		if got := truncate.LastBytes(tt.text, tt.n); got != tt.last {
-			t.Errorf("LastBytes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.last)
-		}
-		if got := truncate.Runes(tt.text, tt.n); got != tt.runes {
-			t.Errorf("Runes(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.runes)
-		}
+		check.Equal(t, tt.bytes, truncate.Bytes(tt.text, tt.n), "Bytes(%q, %d)", tt.text, tt.n)
+		check.Equal(t, tt.last, truncate.LastBytes(tt.text, tt.n), "LastBytes(%q, %d)", tt.text, tt.n)
+		check.Equal(t, tt.runes, truncate.Runes(tt.text, tt.n), "Runes(%q, %d)", tt.text, tt.n)
 	}
 }
 

@@ -39,9 +39,7 @@ func TestEveryCharacter(t *testing.T) {
 			t.Errorf("%U: %+q, want %+q", r, got, want)
 		}
 		blank := removed || unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me) || r == '\u2800'
-		if got := untrusted.IsBlank(r); got != blank {
-			t.Errorf("%U: blank %v, want %v", r, got, blank)
-		}
+		check.Equal(t, blank, untrusted.IsBlank(r), "%U: blank", r)
 	}
 }
 
@@ -58,9 +56,7 @@ func TestLanguagesAndEmojiStay(t *testing.T) {
 		"text form": "☺\ufe0e", "skin": "👩🏽\u200d🚀", "flag": "🇩🇪", "exclamation": "‼\ufe0f", "information": "ℹ\ufe0f",
 		"combining marks": "e\u0301 Zͥ", "right to left": "שלום, مرحبا 123", "Arabic number sign": "\u0600١٢",
 	} {
-		if got := untrusted.Clean(text); got != text {
-			t.Errorf("%s: %+q became %+q", name, text, got)
-		}
+		check.Equal(t, text, untrusted.Clean(text), "%s: %+q became", name, text)
 	}
 }
 
@@ -87,9 +83,7 @@ func TestRunsOfHiddenCharacters(t *testing.T) {
 		if got != want {
 			t.Errorf("%+q became %+q, want %+q", text, got, want)
 		}
-		if again := untrusted.Clean(got); again != got {
-			t.Errorf("%+q is not clean: %+q", got, again)
-		}
+		check.Equal(t, got, untrusted.Clean(got), "%+q is not clean", got)
 	}
 }
 
@@ -158,9 +152,7 @@ func TestPlainBracketsStay(t *testing.T) {
 		"[a link](https://example.org)", "x << 2 >> 1", "[[wiki]]", "<>", "[]", "< >", "[TODO]", "2 ] 3", "]~", "<a@b.c>",
 		"[" + strings.Repeat("a", 100) + "_]", "<_>", "[:]", "〈引用〉",
 	} {
-		if got := untrusted.BreakTokens(text); got != text {
-			t.Errorf("%q became %q", text, got)
-		}
+		check.Equal(t, text, untrusted.BreakTokens(text), "%q became", text)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/word"
 )
 
@@ -15,9 +16,7 @@ func TestHasContent(t *testing.T) {
 		"No": true, "Yeah": true, "42": true, "Ok, 3 sets": true, "Mia \U0001F476": true, "膝": true,
 		"Danke, bis Dienstag": true, "спасибо": false, "好的": false, "감사합니다": false, "はい": true, "네": true, "Sí": true,
 	} {
-		if got := word.HasContent(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
+		check.Equal(t, want, word.HasContent(text), "%q", text)
 	}
 }
 
@@ -28,9 +27,7 @@ func TestIsReceipt(t *testing.T) {
 		"Thank you very much": true, "Yes": true, "Noted: no peanuts.": false, "Ok, 3 sets": false, "No": false, "": false,
 		"ok ok ok ok ok ok ok": false, "Done with the squats": false, "\U0001F44D": false,
 	} {
-		if got := word.IsReceipt(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
+		check.Equal(t, want, word.IsReceipt(text), "%q", text)
 	}
 }
 

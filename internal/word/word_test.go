@@ -87,9 +87,7 @@ func TestSameWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
-				if diff := cmp.Diff(word.Terms(p[0]), word.Terms(p[1])); diff != "" {
-					t.Errorf("%q and %q\n%s", p[0], p[1], diff)
-				}
+				check.Same(t, word.Terms(p[0]), word.Terms(p[1]), "%q and %q", p[0], p[1])
 				finds(t, p[0], "x "+p[1]+" y")
 			}
 		})

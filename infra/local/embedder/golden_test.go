@@ -37,7 +37,5 @@ func TestEmbeddingsStayTheSame(t *testing.T) {
 		}
 	}
 	const want = "bff1a1d5323a85b46be79f597cd512f4ab8cd46419e4a773b972aad8271dc263"
-	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != want {
-		t.Errorf("the vectors have the hash %s, want %s", got, want)
-	}
+	check.Equal(t, want, fmt.Sprintf("%x", sum.Sum(nil)), "the vectors have the hash")
 }

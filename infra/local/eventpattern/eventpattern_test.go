@@ -41,9 +41,7 @@ func TestMatch(t *testing.T) {
 			p := check.Got(eventpattern.Parse(c.pattern))(t)
 			var doc any
 			check.OK(t, json.Unmarshal([]byte(event), &doc))
-			if got := p.Match(doc); got != c.want {
-				t.Errorf("match %v, want %v", got, c.want)
-			}
+			check.Equal(t, c.want, p.Match(doc), "match")
 		})
 	}
 }

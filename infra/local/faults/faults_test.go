@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -122,9 +121,7 @@ func TestThrottlingWithAndWithoutAdvice(t *testing.T) {
 			advice = append(advice, f.Header.Get("Retry-After"))
 		}
 	}
-	if !slices.Equal(advice, []string{"1", ""}) {
-		t.Errorf("Retry-After %q", advice)
-	}
+	check.Same(t, []string{"1", ""}, advice, "Retry-After")
 }
 
 func TestProxyStreams(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -151,9 +150,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("status %d body %q error %v", resp.StatusCode, body, err)
 			}
 			for name, want := range c.headers {
-				if got := resp.Header[name]; !slices.Equal(got, want) {
-					t.Errorf("header %s: %q, want %q", name, got, want)
-				}
+				check.Same(t, want, resp.Header[name], "header %s", name)
 			}
 		})
 	}

@@ -124,9 +124,7 @@ type problemBody struct {
 
 func problemOf(t *testing.T, resp response) (p problemBody) {
 	t.Helper()
-	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
-		t.Errorf("content type %q", kind)
-	}
+	check.Equal(t, "application/problem+json", resp.Header.Get("Content-Type"), "content type")
 	check.OK(t, json.NewDecoder(resp.Body).Decode(&p))
 	if p.Status != resp.StatusCode {
 		t.Errorf("status %d in the body, %d in the answer", p.Status, resp.StatusCode)

@@ -48,9 +48,7 @@ func TestIndexShowsTheEarlierItems(t *testing.T) {
 		t.Errorf("table %v, want the items of now", got)
 	}
 	h.set(t, 0)
-	if got := h.index(t, ""); !slices.Equal(got, []string{"a=new", "c=new"}) {
-		t.Errorf("index without lag %v", got)
-	}
+	check.Same(t, []string{"a=new", "c=new"}, h.index(t, ""), "index without lag")
 }
 
 func TestIndexFollowsAfterTheLag(t *testing.T) {

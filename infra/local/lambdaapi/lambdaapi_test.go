@@ -173,9 +173,7 @@ func TestEvent(t *testing.T) {
 		t.Fatalf("event: status %v, error %v", out, err)
 	}
 	for _, attempt := range []string{"first", "retry"} {
-		if got := <-calls; got != "later" {
-			t.Errorf("%s attempt got %q", attempt, got)
-		}
+		check.Equal(t, "later", <-calls, "%s attempt got", attempt)
 	}
 }
 

@@ -175,9 +175,8 @@ func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
 			t.Errorf("%q: %d facts, want 1", says, len(got.Facts))
 			continue
 		}
-		if have := [2]string{strings.Join(got.Facts[0].Supersedes, " "), text(got.Facts[0].Repeats)}; have != want {
-			t.Errorf("%q: supersedes and repeats %q, want %q", says, have, want)
-		}
+		check.Equal(t, want, [2]string{strings.Join(got.Facts[0].Supersedes, " "), text(got.Facts[0].Repeats)},
+			"%q: supersedes and repeats", says)
 	}
 	if got := extract(t, client, known+"I booked the physio!"); len(got.ClosedLoops) != 1 ||
 		got.ClosedLoops[0].ID != "todo_9" {

@@ -9,6 +9,7 @@ import (
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // upTo returns n sparse indices and values.
@@ -120,9 +121,7 @@ func TestQueryResultLimit(t *testing.T) {
 		upsert(t, conn, batch...)
 	}
 	request := pinecone.QueryByVectorValuesRequest{Vector: []float32{1}, TopK: 900, IncludeMetadata: true}
-	if got := len(query(t, conn, request)); got != 900 {
-		t.Errorf("3.9 MB of metadata: %d matches, want 900", got)
-	}
+	check.Equal(t, 900, len(query(t, conn, request)), "3.9 MB of metadata: matches, want 900")
 	request.TopK = 1_000
 	_, err := conn.QueryByVectorValues(t.Context(), &request)
 	if got := statusOf(err); !strings.HasPrefix(got, "InvalidArgument: Query result of ") {

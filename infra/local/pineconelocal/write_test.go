@@ -50,8 +50,6 @@ func TestDeleteRefused(t *testing.T) {
 		"by id":     missing.DeleteVectorsById(t.Context(), []string{"a"}),
 		"namespace": conn.DeleteNamespace(t.Context(), "missing"),
 	} {
-		if got := statusOf(err); got != "NotFound: Namespace not found" {
-			t.Errorf("%s of a missing namespace: %s", name, got)
-		}
+		check.Equal(t, "NotFound: Namespace not found", statusOf(err), "%s of a missing namespace", name)
 	}
 }

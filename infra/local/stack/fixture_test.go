@@ -199,9 +199,7 @@ func (f coach) Stream(
 
 func (f *fixture) get(t *testing.T, path string, out any) {
 	t.Helper()
-	if status := f.call(t, http.MethodGet, path, "", out); status != http.StatusOK {
-		t.Errorf("%s: status %d", path, status)
-	}
+	check.Equal(t, http.StatusOK, f.call(t, http.MethodGet, path, "", out), "%s: status", path)
 }
 
 // call makes a request without a token and decodes the answer.
@@ -243,9 +241,7 @@ func (f *fixture) token(t *testing.T, user string) string {
 func (f *fixture) settle(t *testing.T, ms int) (out stack.Settled) {
 	t.Helper()
 	body := fmt.Sprintf(`{"timeoutMs":%d}`, ms)
-	if status := f.call(t, http.MethodPost, "/dev/settle", body, &out); status != http.StatusOK {
-		t.Errorf("settle: status %d", status)
-	}
+	check.Equal(t, http.StatusOK, f.call(t, http.MethodPost, "/dev/settle", body, &out), "settle: status")
 	return out
 }
 

@@ -98,9 +98,8 @@ func serversAreForThisMachine(t *testing.T, f *fixture) {
 	}
 	for _, target := range targets {
 		for _, host := range []string{"evil.example:" + port, "evil.example", "127.0.0.1.evil.example", "192.0.2.1"} {
-			if got := send(t, target.method, target.url, target.body, host, nil); got != http.StatusForbidden {
-				t.Errorf("%s as %s: status %d", target.url, host, got)
-			}
+			check.Equal(t, http.StatusForbidden, send(t, target.method, target.url, target.body, host, nil),
+				"%s as %s: status", target.url, host)
 		}
 		for _, header := range []http.Header{
 			{"Origin": {"http://evil.example"}},
@@ -108,9 +107,8 @@ func serversAreForThisMachine(t *testing.T, f *fixture) {
 			{"Sec-Fetch-Site": {"cross-site"}},
 			{"Origin": {"http://localhost:3000"}, "Content-Type": {"application/json"}},
 		} {
-			if got := send(t, target.method, target.url, target.body, "", header); got != http.StatusForbidden {
-				t.Errorf("%s from a page %v: status %d", target.url, header, got)
-			}
+			check.Equal(t, http.StatusForbidden, send(t, target.method, target.url, target.body, "", header),
+				"%s from a page %v: status", target.url, header)
 		}
 		for _, host := range []string{"localhost:" + port, "[::1]:" + port, "LOCALHOST"} {
 			if got := send(t, target.method, target.url, target.body, host, nil); got == http.StatusForbidden {
@@ -124,24 +122,19 @@ func serversAreForThisMachine(t *testing.T, f *fixture) {
 		preflight.Header = http.Header{"Origin": {"http://evil.example"}, "Access-Control-Request-Method": {"POST"}}
 		resp := check.Got(http.DefaultClient.Do(preflight))(t)
 		_ = resp.Body.Close()
-		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "" {
-			t.Errorf("%s is open to pages of %s", path, got)
-		}
+		check.Equal(t, "", resp.Header.Get("Access-Control-Allow-Origin"), "%s is open to pages of", path)
 	}
 	for _, path := range []string{"/dev/info", "/dev/dead-letters", "/healthz", "/.well-known/jwks.json"} {
-		if got := send(t, "GET", f.stack.URL()+path, "", "evil.example", nil); got != http.StatusForbidden {
-			t.Errorf("%s under another name: status %d", path, got)
-		}
+		check.Equal(t, http.StatusForbidden, send(t, "GET", f.stack.URL()+path, "", "evil.example", nil),
+			"%s under another name: status", path)
 	}
 	for _, mediaType := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"} {
 		mint, header := targets[0], http.Header{"Content-Type": {mediaType}}
-		if got := send(t, mint.method, mint.url, mint.body, "", header); got != http.StatusUnsupportedMediaType {
-			t.Errorf("a token for %s: status %d", mediaType, got)
-		}
+		check.Equal(t, http.StatusUnsupportedMediaType, send(t, mint.method, mint.url, mint.body, "", header),
+			"a token for %s: status", mediaType)
 	}
-	if got := send(t, "GET", f.stack.URL()+"/v1/sessions", "", "10.0.2.2:"+port, nil); got != http.StatusUnauthorized {
-		t.Errorf("the API as an emulator's host: status %d", got)
-	}
+	check.Equal(t, http.StatusUnauthorized, send(t, "GET", f.stack.URL()+"/v1/sessions", "", "10.0.2.2:"+port, nil),
+		"the API as an emulator's host: status")
 }
 
 // send makes a request under a Host and returns its status.

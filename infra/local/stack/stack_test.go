@@ -59,12 +59,8 @@ func fromEndToEnd(t *testing.T, f *fixture) {
 		t.Errorf("info %+v", info)
 	}
 	f.get(t, "/healthz", &struct{}{})
-	if status := f.call(t, http.MethodHead, "/healthz", "", nil); status != http.StatusOK {
-		t.Errorf("HEAD /healthz: %d", status)
-	}
-	if status := f.call(t, http.MethodPut, "/healthz", "", nil); status != http.StatusMethodNotAllowed {
-		t.Errorf("PUT /healthz: %d", status)
-	}
+	check.Equal(t, http.StatusOK, f.call(t, http.MethodHead, "/healthz", "", nil), "HEAD /healthz")
+	check.Equal(t, http.StatusMethodNotAllowed, f.call(t, http.MethodPut, "/healthz", "", nil), "PUT /healthz")
 	token := f.token(t, "ann")
 	if status, _ := f.post(t, "/v1/sessions", "", "one"); status != http.StatusUnauthorized {
 		t.Errorf("without token: status %d", status)
@@ -318,9 +314,8 @@ func besideAnotherStack(t *testing.T, first *fixture) {
 		t.Error("the stacks share a table")
 	}
 	var p struct{ Errors []struct{ Field string } }
-	if status := second.call(t, "POST", "/dev/faults", `{"pinecone":{}}`, &p); status != 422 {
-		t.Errorf("faults for an index outside of this machine: %d", status)
-	}
+	check.Equal(t, 422, second.call(t, "POST", "/dev/faults", `{"pinecone":{}}`, &p),
+		"faults for an index outside of this machine")
 	check.OK(t, second.stack.Stop())
 	first.get(t, "/healthz", &struct{}{})
 }

@@ -90,9 +90,7 @@ func TestStopDoesNotWaitForABusyFunction(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("stopping took %s", took)
 	}
-	if got := <-status; got != http.StatusServiceUnavailable {
-		t.Errorf("the client got %d", got)
-	}
+	check.Equal(t, http.StatusServiceUnavailable, <-status, "the client got")
 }
 
 func waitEndsWithItsContext(t *testing.T, f *fixture) {
@@ -111,9 +109,8 @@ func engineThatDiesEndsWait(t *testing.T, f *fixture, folder string) {
 	if err := f.stack.Wait(ctx); err == nil || !strings.Contains(err.Error(), "DynamoDB Local") {
 		t.Errorf("wait: %v, want the engine's end", err)
 	}
-	if status := f.call(t, http.MethodGet, "/healthz", "", nil); status != http.StatusServiceUnavailable {
-		t.Errorf("health without the engine: %d", status)
-	}
+	check.Equal(t, http.StatusServiceUnavailable, f.call(t, http.MethodGet, "/healthz", "", nil),
+		"health without the engine")
 }
 
 // kill ends the child of this process whose data is in the folder.

@@ -158,16 +158,12 @@ func TestCheckpointOutlivesThePoller(t *testing.T) {
 	put(t, table, numbered(0, 1))
 	second := subscribe(t, table, template.Stream{BatchSize: 2}, nil, in)
 	second.wait(t)
-	if got := second.numbers(t); !slices.Equal(got, []int{1}) {
-		t.Errorf("the second poller got %v, want [1]", got)
-	}
+	check.Same(t, []int{1}, second.numbers(t), "the second poller got")
 	other := newTable(t)
 	put(t, other, numbered(0, 7))
 	third := subscribe(t, other, template.Stream{BatchSize: 2}, nil, in)
 	third.wait(t)
-	if got := third.numbers(t); !slices.Equal(got, []int{7}) {
-		t.Errorf("another stream's poller got %v, want [7]", got)
-	}
+	check.Same(t, []int{7}, third.numbers(t), "another stream's poller got")
 }
 
 // TestLatestSkipsEarlierRecords is not parallel. While other tables are written, DynamoDB Local refuses iterators that
@@ -180,7 +176,5 @@ func TestLatestSkipsEarlierRecords(t *testing.T) {
 	s.wait(t)
 	put(t, table, numbered(0, 1))
 	s.wait(t)
-	if got := s.numbers(t); !slices.Equal(got, []int{1}) {
-		t.Errorf("delivered %v, want [1]", got)
-	}
+	check.Same(t, []int{1}, s.numbers(t), "delivered")
 }

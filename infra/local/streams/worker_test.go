@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestPartialResponse has a handler that reports three records of its first batch. Delivery goes on from the lowest.
@@ -33,9 +34,7 @@ func TestPartialResponse(t *testing.T) {
 	})
 	s.wait(t)
 	want := []int{0, 1, 2, 3, 4, 5, 2, 3, 4, 5}
-	if got := s.numbers(t); !slices.Equal(got, want) {
-		t.Errorf("delivered %v, want %v", got, want)
-	}
+	check.Same(t, want, s.numbers(t), "delivered")
 	if stats := s.poller.Stats(); stats.Handled != 6 || stats.Pending != 0 || stats.Invocations != 2 {
 		t.Errorf("stats %+v", stats)
 	}
@@ -64,9 +63,7 @@ func TestBatchResponses(t *testing.T) {
 				return nil, nil
 			})
 			s.wait(t)
-			if got := len(s.batches()) > 1; got != again {
-				t.Errorf("retried %v, want %v", got, again)
-			}
+			check.Equal(t, again, len(s.batches()) > 1, "retried")
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -93,9 +92,7 @@ func TestValuesThatAnIndexRefuses(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(refused, reported); diff != "" {
-		t.Errorf("records that the engine refuses (-) and that the check reports (+):\n%s", diff)
-	}
+	check.Same(t, refused, reported, "records that the engine refuses (-) and that the check reports (+)")
 	if len(refused) != 6 {
 		t.Errorf("the engine refused %v, want records of all six attributes", refused)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -102,9 +103,7 @@ func FuzzIsDocumentSK(f *testing.F) {
 			n = append(n, name)
 		}
 		name, _ := table.DecodeName(last)
-		if again := table.DocumentKey("", n, name).SK; again != sk {
-			t.Errorf("%q is built as %q", sk, again)
-		}
+		check.Equal(t, sk, table.DocumentKey("", n, name).SK, "%q is built as", sk)
 		if _, _, ok := table.ParseSessionSK(sk); ok || conversation.ValidID(sk) {
 			t.Errorf("%q is of a session, too", sk)
 		}

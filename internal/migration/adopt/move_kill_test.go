@@ -279,9 +279,8 @@ func TestBackfillIsKilled(t *testing.T) {
 				for i := range source.Sessions {
 					s := source.Session(i)
 					a.wantStored(t, s)
-					if got := text(a.get(t, "user#"+s.User, s.Key())["placement"]); got != string(stage.Placement()) {
-						t.Errorf("call %d: %s is %s", at, s.ID, got)
-					}
+					check.Equal(t, string(stage.Placement()), text(a.get(t, "user#"+s.User, s.Key())["placement"]),
+						"call %d: %s", at, s.ID)
 				}
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -108,14 +109,10 @@ func (m *migrating) setStage() {
 	m.stage = rapid.SampledFrom(stages).Draw(m.rt, "stage")
 	store := adopt.NewStageStore(m.db)
 	before, err := store.State(m.t.Context())
-	if err != nil {
-		m.rt.Fatal(err)
-	}
+	check.OK(m.rt, err)
 	after := before
 	after.Stage, after.Percent, after.Version = m.stage, 100, before.Version+1
-	if err := store.Save(m.t.Context(), before, after); err != nil {
-		m.rt.Fatal(err)
-	}
+	check.OK(m.rt, store.Save(m.t.Context(), before, after))
 	m.clock.Advance(migration.SettleTime)
 }
 

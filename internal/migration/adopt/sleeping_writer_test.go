@@ -169,9 +169,7 @@ func TestRollbackSettles(t *testing.T) {
 	n.setStage(t, migration.Embedded, n.clock)
 	for _, want := range []migration.Placement{migration.InBoth, migration.InArray} {
 		n.append(t, writer, string(want))
-		if got := n.placement(t); got != want {
-			t.Errorf("the session is %s, want %s", got, want)
-		}
+		check.Equal(t, want, n.placement(t), "the session")
 		n.clock.Advance(migration.SettleTime)
 	}
 	n.session.checkOnTheWay(t, n.db, migration.InStore)

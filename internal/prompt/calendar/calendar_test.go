@@ -17,21 +17,16 @@ func TestDaysAreNamed(t *testing.T) {
 		"2025-12-25T12:00:00Z": "25 December 2025 (7 days ago)", "2025-11-01T12:00:00Z": "1 November 2025 (2 months ago)",
 	} {
 		said := check.Got(time.Parse(time.RFC3339, at))(t)
-		if got := calendar.Day(said, time.Date(2026, 1, 1, 23, 58, 0, 0, time.UTC), time.UTC); got != want {
-			t.Errorf("%s is %q, not %q", at, got, want)
-		}
+		check.Equal(t, want, calendar.Day(said, time.Date(2026, 1, 1, 23, 58, 0, 0, time.UTC), time.UTC), "%s", at)
 	}
 	for at, want := range map[string]string{
 		"2026-01-02T00:00:00Z": "30 days ago", "2026-01-01T23:59:00Z": "1 January 2026",
 		"2025-02-01T09:00:00Z": "1 February 2025",
 	} {
 		said := check.Got(time.Parse(time.RFC3339, at))(t)
-		if got := calendar.AgeOrDate(said, time.Date(2026, 2, 1, 9, 0, 0, 0, time.UTC), time.UTC); got != want {
-			t.Errorf("%s is %q, not %q", at, got, want)
-		}
+		check.Equal(t, want, calendar.AgeOrDate(said, time.Date(2026, 2, 1, 9, 0, 0, 0, time.UTC), time.UTC), "%s", at)
 	}
 	january := time.Date(2026, 1, 20, 9, 0, 0, 0, time.UTC)
-	if got := calendar.Day(january.Add(-24*time.Hour), january, time.UTC); got != "19 January (yesterday)" {
-		t.Errorf("a day of this year is %q", got)
-	}
+	check.Equal(t, "19 January (yesterday)", calendar.Day(january.Add(-24*time.Hour), january, time.UTC),
+		"a day of this year")
 }

@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTimesOfDaysWithSeveralTalks groups the messages of a session and day. Only those of a day with two talks have
@@ -30,9 +29,7 @@ func TestTimesOfDaysWithSeveralTalks(t *testing.T) {
 		got[e.Position] = e.SessionID + " " + e.Group.Date + " " + e.Label
 	}
 	want := []string{"a 2026-02-02 User", "a 2026-02-03 User 09:05", "a 2026-02-03 User 09:07", "b 2026-02-03 User 09:06"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "the result")
 	for at, want := range map[time.Time]string{monday: " - 3 days ago", monday.AddDate(-1, 0, 0): " - 2 February 2025"} {
 		if got := talkLabel(c, said("a", at)); !strings.HasSuffix(got, want) {
 			t.Errorf("a talk of %v is under %q, want %q", at, got, want)

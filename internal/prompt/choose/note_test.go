@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A line says in the user's days when a fact was said and until when it holds, and when a promise is due.
@@ -35,9 +36,7 @@ func TestNotes(t *testing.T) {
 			"planned, from 21 November 2026, said on 20 November 2026",
 		},
 	} {
-		if got := c.memoryNote(tt.memory); got != tt.want {
-			t.Errorf("%+v: %q", tt.memory, got)
-		}
+		check.Equal(t, tt.want, c.memoryNote(tt.memory), "%+v", tt.memory)
 	}
 	for _, tt := range []struct {
 		todo longterm.Todo
@@ -63,8 +62,6 @@ func TestNotes(t *testing.T) {
 			"done on 20 November 2026",
 		},
 	} {
-		if got := c.todoNote(tt.todo); got != tt.want {
-			t.Errorf("%+v: %q", tt.todo, got)
-		}
+		check.Equal(t, tt.want, c.todoNote(tt.todo), "%+v", tt.todo)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestIsGreeting reads greetings in several languages, and what only begins with one.
@@ -13,8 +14,6 @@ func TestIsGreeting(t *testing.T) {
 		"Good morning!": true, "Thanks a lot": true, "你好": true, "Привет, как дела?": true, "ありがとう": true, "": false,
 		"你好，我的狗怎么样": false, "Hello, how far did I run yesterday?": false, "Привет, как моя собака?": false,
 	} {
-		if got := query.IsGreeting(text); got != want {
-			t.Errorf("%q is a greeting: %v", text, got)
-		}
+		check.Equal(t, want, query.IsGreeting(text), "%q is a greeting", text)
 	}
 }

@@ -97,9 +97,7 @@ func TestReferenceIgnoresForm(t *testing.T) {
 				Draw(t, "greeting") + c.message,
 			"before": "It rains here. " + c.message, "behind": c.message + "\nIt rains here.",
 		} {
-			if got := refersBack(message); got != want {
-				t.Errorf("%s: %q: %v, want %v", name, message, got, want)
-			}
+			check.Equal(t, want, refersBack(message), "%s: %q", name, message)
 		}
 	})
 }
@@ -124,9 +122,7 @@ func TestReferenceInLongMessages(t *testing.T) {
 		"As we discovered, I run best at night.":                    false,
 		"":                                                          false,
 	} {
-		if got := refersBack(message); got != want {
-			t.Errorf("RefersBack(%.50q, %d bytes) = %v", message, len(message), got)
-		}
+		check.Equal(t, want, refersBack(message), "RefersBack(%.50q, %d bytes)", message, len(message))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/prompt/render"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -55,9 +56,7 @@ func TestBoundaries(t *testing.T) {
 		"\u093c ": true, ". ": true, "5 ": true, "  ": false, "\n ": false, ".\n": false, "..": false,
 	} {
 		runes := []rune(pair)
-		if got := render.IsBoundary(runes[0], runes[len(runes)-1]); got != want {
-			t.Errorf("%q: %t", pair, got)
-		}
+		check.Equal(t, want, render.IsBoundary(runes[0], runes[len(runes)-1]), "%q", pair)
 	}
 }
 

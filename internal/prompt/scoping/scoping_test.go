@@ -7,6 +7,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/scoping"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestStrategies(t *testing.T) {
@@ -81,8 +82,6 @@ func TestStrategies(t *testing.T) {
 func TestStep(t *testing.T) {
 	t.Parallel()
 	for window, want := range map[int]int{1: 0, 2: 0, 5: 4, 9: 8, 10: 8, 12: 8, 20: 12, 50: 26} {
-		if got := scoping.Step(window); got != want {
-			t.Errorf("a window of %d moves by %d, want %d", window, got, want)
-		}
+		check.Equal(t, want, scoping.Step(window), "a window of %d moves by", window)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestAsks has messages that plainly ask for something that was said, and such that only have a word of these.
@@ -22,9 +23,7 @@ func TestAsks(t *testing.T) {
 		"What should I do on Tuesday?":              false, "The run on 14 May went well": false,
 	} {
 		for _, asked := range []string{text, strings.Repeat("We lift. ", 100) + text} {
-			if got := rank.NewQuery(asked, now).Asks(); got != want {
-				t.Errorf("%.20q…%q asks: %v", asked, text, got)
-			}
+			check.Equal(t, want, rank.NewQuery(asked, now).Asks(), "%.20q…%q asks", asked, text)
 		}
 	}
 }

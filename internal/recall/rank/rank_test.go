@@ -231,9 +231,7 @@ func TestFeatures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := feature(t, tt.feature, tt.query, tt.pool...); got != tt.want {
-				t.Errorf("%s is %v, want %v", tt.feature, got, tt.want)
-			}
+			check.Equal(t, tt.want, feature(t, tt.feature, tt.query, tt.pool...), "%s", tt.feature)
 		})
 	}
 }
@@ -389,8 +387,6 @@ func TestSmallTalk(t *testing.T) {
 		"Thanks, that helps a lot": 0, "Let's get started": 0, "Vielen Dank!": 0, "When do I start?": 1,
 		"What did I tell you?": 1, "Where did I start?": 1, "Monday": 1, "Tell me about Monday": 1,
 	} {
-		if got := rank.Features(rank.NewQuery(text, now), pool).Row(0)[content]; got != want {
-			t.Errorf("%q has the content %v, want %v", text, got, want)
-		}
+		check.Equal(t, want, rank.Features(rank.NewQuery(text, now), pool).Row(0)[content], "%q has the content", text)
 	}
 }

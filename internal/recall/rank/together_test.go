@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTogether compares messages of the same words and the same length: where the query's words follow one after the
@@ -52,9 +53,7 @@ func TestTogetherOfOneWord(t *testing.T) {
 	t.Parallel()
 	said := rank.Candidate{ID: "said", Session: "s", Role: "user", Text: "The oven is hot."}
 	other := rank.Candidate{ID: "other", Session: "other", Role: "user", Text: "a lake with a tree"}
-	if got := feature(t, "together", "oven", said, other); got != 1 {
-		t.Errorf("together is %v, want 1", got)
-	}
+	check.Equal(t, 1, feature(t, "together", "oven", said, other), "together")
 }
 
 // TestTogetherNeedsTwoWords checks that a message has the feature if two words of the query are at most three words

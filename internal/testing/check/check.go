@@ -40,3 +40,11 @@ func Same(t T, want, got any, format string, args ...any) {
 		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
 	}
 }
+
+// Equal reports that a value is another one. The format says what is compared.
+func Equal[V comparable](t T, want, got V, format string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %#v, want %#v", fmt.Sprintf(format, args...), got, want)
+	}
+}
