@@ -218,9 +218,7 @@ func TestAPromptThatFailsReleasesTheTurn(t *testing.T) {
 		f := newFake()
 		f.turn.Lease, f.turn.Permit = tc.lease, tc.permit
 		f.promptErr = fault.New(fault.Unavailable, "the table is not available")
-		if _, err := f.service().Start(t.Context(), "ann", request); !fault.Is(err, fault.Unavailable) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		check.Fault(t, check.ErrorOf(f.service().Start(t.Context(), "ann", request)), fault.Unavailable, "%s", name)
 		check.Same(t, tc.released, f.leases(), "%s: leases", name)
 	}
 }

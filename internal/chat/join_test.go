@@ -138,9 +138,7 @@ func TestJoinNothing(t *testing.T) {
 	}
 	f.joins = &progresses{err: fault.Missing("session")}
 	for _, id := range []string{"s", "s#1"} {
-		if _, err := f.service().Join(t.Context(), "ann", id); !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: %v", id, err)
-		}
+		check.Fault(t, check.ErrorOf(f.service().Join(t.Context(), "ann", id)), fault.NotFound, "%s", id)
 	}
 }
 

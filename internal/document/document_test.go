@@ -155,7 +155,5 @@ func TestText(t *testing.T) {
 		}
 	}
 	_, err := document.Put{Key: "k", Value: json.RawMessage(`{}`), Index: make([]string, 33)}.Document(now)
-	if !fault.Is(err, fault.Invalid) {
-		t.Errorf("33 paths: %v", err)
-	}
+	check.Fault(t, err, fault.Invalid, "33 paths")
 }

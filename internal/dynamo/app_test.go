@@ -15,9 +15,7 @@ func TestAppStore(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	store := dynamo.NewAppStore(dynamo.New(dynamodbtest.Client(t), table))
-	if _, err := store.File(t.Context(), "1"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a version that is not there: %v", err)
-	}
+	checkFault(t, errorOf(store.File(t.Context(), "1")), fault.NotFound, "a version that is not there")
 	for _, file := range []string{"first", "second"} {
 		check.OK(t, store.Put(t.Context(), "1", file))
 	}

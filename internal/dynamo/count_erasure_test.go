@@ -88,12 +88,10 @@ func TestBoundsOutliveAnErasure(t *testing.T) {
 	}
 	first.Spent = manyTokens - lastTokens
 	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
-	if _, err := b.Turns.FinishTurn(t.Context(), alice, first, answer); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the answer to an erased question: %v", err)
-	}
-	if err := b.Turns.ReleaseTurn(t.Context(), alice, first); !fault.Is(err, fault.Conflict) {
-		t.Errorf("the release of a turn whose record is gone: %v", err)
-	}
+	checkFault(t, errorOf(b.Turns.FinishTurn(t.Context(), alice, first, answer)), fault.NotFound,
+		"the answer to an erased question")
+	checkFault(t, b.Turns.ReleaseTurn(t.Context(), alice, first), fault.Conflict,
+		"the release of a turn whose record is gone")
 	b.mustBegin(t, "b", "kc") // the permit of the first turn is free
 	b.erase(t)
 	want := []conversation.DayUsage{{Day: b.now.Format(time.DateOnly), Tokens: manyTokens - lastTokens}}
@@ -146,9 +144,7 @@ func TestCheckTurn(t *testing.T) {
 				t.Errorf("before: %v", err)
 			}
 			end(t, b)
-			if _, err := watch.CheckTurn(t.Context(), alice, turn); !fault.Is(err, fault.NotFound) {
-				t.Errorf("after: %v", err)
-			}
+			checkFault(t, errorOf(watch.CheckTurn(t.Context(), alice, turn)), fault.NotFound, "after")
 		})
 	}
 }

@@ -38,9 +38,7 @@ func TestRepeatOfATruncationIsNotRefusedUnread(t *testing.T) {
 		return run()
 	}}, dynamotest.FixedClock())
 	_, _, err = s.Deletion.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now())
-	if !fault.Is(err, fault.Unavailable) {
-		t.Errorf("while the record cannot be read: %v", err)
-	}
+	checkFault(t, err, fault.Unavailable, "while the record cannot be read")
 	out, _, err := s.Deletion.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now())
 	if err != nil || !out.Replayed {
 		t.Errorf("afterwards: %+v, %v", out, err)

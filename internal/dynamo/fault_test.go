@@ -93,9 +93,7 @@ func TestPersistentFailures(t *testing.T) {
 		calls++
 		return &types.ResourceNotFoundException{}
 	}})
-	if _, err := s.Sessions.Session(t.Context(), alice, "a"); !fault.Is(err, fault.Internal) {
-		t.Errorf("read without a table: %v", err)
-	}
+	checkFault(t, errorOf(s.Sessions.Session(t.Context(), alice, "a")), fault.Internal, "read without a table")
 	calls = 0
 	if _, err := s.Profiles.Put(t.Context(), alice, longterm.Profile{}); !fault.Is(err, fault.Internal) || calls != 1 {
 		t.Errorf("write without a table: %v after %d calls, want 1 call", err, calls)

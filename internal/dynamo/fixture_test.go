@@ -9,7 +9,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -67,12 +66,7 @@ func (s *fixture) advance(d time.Duration) {
 func errorOf3[T, U any](_ T, _ U, err error) error { return err }
 
 // checkFault checks the code of an error. The format says what was tried.
-func checkFault(t *testing.T, err error, code fault.Code, format string, args ...any) {
-	t.Helper()
-	if !fault.Is(err, code) {
-		t.Errorf("%s: %v, want %s", fmt.Sprintf(format, args...), err, code)
-	}
-}
+var checkFault = check.Fault
 
 func createSession(t *testing.T, s *fixture, user conversation.UserID, context, id string) conversation.Session {
 	t.Helper()

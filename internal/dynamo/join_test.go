@@ -73,9 +73,7 @@ func TestJoinTurn(t *testing.T) {
 		p.AnswerID != j.turn.AnswerID || p.Answer != nil || p.Ended {
 		t.Errorf("while it is generated: %+v, %v", p, err)
 	}
-	if _, err := j.others.JoinTurn(t.Context(), bob, "a", longestTurn); !fault.Is(err, fault.NotFound) {
-		t.Errorf("another user joins: %v", err)
-	}
+	checkFault(t, errorOf(j.others.JoinTurn(t.Context(), bob, "a", longestTurn)), fault.NotFound, "another user joins")
 	j.finish(t, j.turn)
 	if p, err = j.follow(joined); err != nil || p.Answer == nil || p.Answer.ID != j.turn.AnswerID || p.Text != "" {
 		t.Errorf("afterwards: %+v, %v", p, err)
@@ -150,9 +148,7 @@ func TestJoinsAreBounded(t *testing.T) {
 	for range joins - 1 {
 		j.join()
 	}
-	if _, err := j.others.JoinTurn(t.Context(), alice, "a", longestTurn); !fault.Is(err, fault.RateLimited) {
-		t.Errorf("one too many: %v", err)
-	}
+	checkFault(t, errorOf(j.others.JoinTurn(t.Context(), alice, "a", longestTurn)), fault.RateLimited, "one too many")
 	check.OK(t, first.End(context.WithoutCancel(t.Context())))
 	j.join()
 }

@@ -66,9 +66,7 @@ func TestLiveMemoriesAreBoundedInBytes(t *testing.T) {
 			break
 		}
 	}
-	if !fault.Is(err, fault.Conflict) {
-		t.Errorf("more pinned memories than can be live: %v", err)
-	}
+	checkFault(t, err, fault.Conflict, "more pinned memories than can be live")
 	isBounded()
 }
 
@@ -112,9 +110,7 @@ func TestCoachesAreBoundedInBytes(t *testing.T) {
 		check.Got(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: id, Persona: persona}))(t)
 	}
 	err := errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "e", Persona: persona}))
-	if !fault.Is(err, fault.Conflict) {
-		t.Errorf("a coach that does not fit: %v", err)
-	}
+	checkFault(t, err, fault.Conflict, "a coach that does not fit")
 	if err := errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "e", Name: "Mia"})); err != nil {
 		t.Errorf("a small coach: %v", err)
 	}

@@ -223,15 +223,11 @@ func TestOwnTurnOfADeletedSession(t *testing.T) {
 			check.OK(t, err)
 			check.OK(t, end(k))
 			_, err = service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("late"))
-			if !fault.Is(err, fault.NotFound) {
-				t.Errorf("finish: %v", err)
-			}
+			checkFault(t, err, fault.NotFound, "finish")
 			kept := dynamo.NewTurnStore(k.db)
 			late := conversation.Turn{Session: conversation.Session{ID: "s", Context: "coach_conversation"}}
 			_, err = kept.KeepPrompt(t.Context(), k.user, late, conversation.KeptPrompt{Data: []byte("x")})
-			if !fault.Is(err, fault.NotFound) {
-				t.Errorf("a late prompt: %v", err)
-			}
+			checkFault(t, err, fault.NotFound, "a late prompt")
 			for _, sk := range dynamotest.Keys(t, k.table, k.user) {
 				if len(sk) > 5 && (sk[:5] == "turn#" || sk[:5] == "answe") {
 					t.Errorf("left: %s", sk)

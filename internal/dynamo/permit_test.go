@@ -102,9 +102,7 @@ func TestAnswersAtOnce(t *testing.T) {
 	if diff := cmp.Diff(before, dynamotest.Keys(t, c.table, alice)); diff != "" {
 		t.Errorf("the refused turns stored something (-before +after)\n%s", diff)
 	}
-	if _, err := c.begin(t, alice, "b", "kb"); !fault.Is(err, fault.Conflict) {
-		t.Errorf("a repeat of a running turn: %v", err)
-	}
+	checkFault(t, errorOf(c.begin(t, alice, "b", "kb")), fault.Conflict, "a repeat of a running turn")
 	if _, err := c.begin(t, "bob", "a", ""); err != nil {
 		t.Errorf("another user: %v", err)
 	}
@@ -203,8 +201,8 @@ func TestRacesForSlots(t *testing.T) {
 				defer mu.Unlock()
 				if err == nil {
 					begun = append(begun, turn)
-				} else if !fault.Is(err, fault.RateLimited) {
-					t.Errorf("round %d: %v", round, err)
+				} else {
+					checkFault(t, err, fault.RateLimited, "round %d", round)
 				}
 			})
 		}
@@ -228,9 +226,7 @@ func TestExportsAtOnce(t *testing.T) {
 		return dynamo.NewExportLimit(c.db).BeginExport(ctx, user)
 	}
 	end := check.Got(begin(alice))(t)
-	if _, err := begin(alice); !fault.Is(err, fault.RateLimited) {
-		t.Errorf("a second export: %v", err)
-	}
+	checkFault(t, errorOf(begin(alice)), fault.RateLimited, "a second export")
 	if _, err := begin("bob"); err != nil {
 		t.Errorf("another user's: %v", err)
 	}
@@ -247,9 +243,7 @@ func TestExportsAtOnce(t *testing.T) {
 	if err := crashed(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := begin(alice); !fault.Is(err, fault.RateLimited) {
-		t.Errorf("the crashed export gave back the permit of another: %v", err)
-	}
+	checkFault(t, errorOf(begin(alice)), fault.RateLimited, "the crashed export gave back the permit of another")
 	free := newSlotCase(t, 0)
 	for range 3 {
 		if _, err := dynamo.NewExportLimit(free.db).BeginExport(t.Context(), alice); err != nil {

@@ -86,8 +86,8 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 	for _, err := range results {
 		if err == nil {
 			succeeded++
-		} else if !fault.Is(err, fault.Conflict) {
-			t.Errorf("a concurrent call: %v", err)
+		} else {
+			checkFault(t, err, fault.Conflict, "a concurrent call")
 		}
 	}
 	if succeeded != 1 {

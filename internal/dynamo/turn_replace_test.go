@@ -119,9 +119,7 @@ func TestReplacementThatIsRefused(t *testing.T) {
 			check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("a")))(t)
 			r := ownTurn("2", tt.message, &conversation.Replaces{MessageID: turn.UserMessageID})
 			r.Budget, r.Scoping = tt.change.Budget, tt.change.Scoping
-			if _, err := service.BeginOwn(t.Context(), k.user, r); !fault.Is(err, fault.Invalid) {
-				t.Errorf("begin: %v", err)
-			}
+			checkFault(t, errorOf(service.BeginOwn(t.Context(), k.user, r)), fault.Invalid, "begin")
 			check.Equal(t, "q a", k.history(t), "the history")
 		})
 	}
@@ -147,12 +145,9 @@ func TestReplacedTurnEnds(t *testing.T) {
 			late := func() {
 				t.Helper()
 				_, err := service.FinishOwn(t.Context(), k.user, stopped.ID, ownAnswer("Rest."))
-				if !fault.Is(err, fault.Conflict) {
-					t.Errorf("the stopped turn ends with %v", err)
-				}
-				if _, err := service.BeginOwn(t.Context(), k.user, ownTurn("1", first, nil)); !fault.Is(err, fault.Conflict) {
-					t.Errorf("the stopped turn begins again with %v", err)
-				}
+				checkFault(t, err, fault.Conflict, "the stopped turn ends with")
+				checkFault(t, errorOf(service.BeginOwn(t.Context(), k.user, ownTurn("1", first, nil))), fault.Conflict,
+					"the stopped turn begins again with")
 			}
 			late()
 			check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Rest your glutes.")))(t)

@@ -184,8 +184,8 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 			_, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("race"), time.Minute)
 			if err == nil {
 				successes.Add(1)
-			} else if !fault.Is(err, fault.Conflict) {
-				t.Errorf("a concurrent turn: %v", err)
+			} else {
+				checkFault(t, err, fault.Conflict, "a concurrent turn")
 			}
 		})
 	}

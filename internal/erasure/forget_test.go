@@ -93,9 +93,8 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	want := map[string]bool{said[0].ID: true, said[2].ID: true, fact.ID: true} // the stream's worker deletes the fact's
 	check.Same(t, want, s.vectors(ann, 0), "vectors")
 	check.Equal(t, 0, count(s.keys(ann), "prompt#"), "prompts quote it")
-	if err := s.store.Summaries.SaveSummary(t.Context(), ann, read, s.summaryOf(read)); !fault.Is(err, fault.Conflict) {
-		t.Errorf("a summary of who has read the message before: %v", err)
-	}
+	check.Fault(t, s.store.Summaries.SaveSummary(t.Context(), ann, read, s.summaryOf(read)), fault.Conflict,
+		"a summary of who has read the message before")
 	s.advance(30 * time.Second)
 	s.checkForgotten([]bool{false, true, false}, "old")
 	sum := s.summarize(ann, "old")

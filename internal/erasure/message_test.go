@@ -21,17 +21,11 @@ func TestDeleteMessage(t *testing.T) {
 	s.summarize(ann, "s")
 	fact := s.remember(longterm.Extracted, m[1])
 	s.savePrompt("s")
-	if err := s.DeleteMessage(t.Context(), ann, "other", m[1].ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete it from another session: %v", err)
-	}
-	if err := s.DeleteMessage(t.Context(), bob, "s", m[1].ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete another user's: %v", err)
-	}
+	check.Fault(t, s.DeleteMessage(t.Context(), ann, "other", m[1].ID), fault.NotFound, "delete it from another session")
+	check.Fault(t, s.DeleteMessage(t.Context(), bob, "s", m[1].ID), fault.NotFound, "delete another user's")
 	before := check.Got(s.store.Sessions.Session(t.Context(), ann, "s"))(t)
 	check.OK(t, s.DeleteMessage(t.Context(), ann, "s", m[1].ID))
-	if err := s.DeleteMessage(t.Context(), ann, "s", m[1].ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete it again: %v", err)
-	}
+	check.Fault(t, s.DeleteMessage(t.Context(), ann, "s", m[1].ID), fault.NotFound, "delete it again")
 	session, messages := s.read("s")
 	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.Summarized.Seq != 0 ||
 		session.DueAt.After(s.clock()) {
@@ -49,9 +43,8 @@ func TestDeleteMessage(t *testing.T) {
 	}
 	// A summary is saved late: it was made from the message before it was deleted.
 	late := s.summaryOf(before)
-	if err := s.store.Summaries.SaveSummary(t.Context(), ann, before, late); !fault.Is(err, fault.Conflict) {
-		t.Errorf("save a summary made of a deleted message: %v", err)
-	}
+	check.Fault(t, s.store.Summaries.SaveSummary(t.Context(), ann, before, late), fault.Conflict,
+		"save a summary made of a deleted message")
 	checkTombstoneSweeps(t, s, m[1].ID)
 }
 
@@ -82,9 +75,8 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 			m := s.addMessages(ann, "s", "secret")
 			own, after := s.savePrompt("s"), s.savePrompt("other")
 			check.OK(t, remove(s, m[0]))
-			if _, err := s.store.Prompts.StoredPrompt(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
-				t.Errorf("the session's own prompt: %v", err)
-			}
+			check.Fault(t, check.ErrorOf(s.store.Prompts.StoredPrompt(t.Context(), ann, own)), fault.NotFound,
+				"the session's own prompt")
 			if !s.quotes(early) || s.quotes(after) {
 				t.Errorf("the earlier prompt has its text: %v, the later one: %v", s.quotes(early), s.quotes(after))
 			}
@@ -143,16 +135,13 @@ func TestQuotesOfADeletedMessage(t *testing.T) {
 		t.Fatalf("quotes: %+v, %v", quotes, err)
 	}
 	check.Same(t, []string{m[1].ID, other[0].ID}, idsOf(quotes.Messages), "quotes")
-	if _, err := s.Quotes(t.Context(), bob, "s", m[0].ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("quotes of another user's message: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(s.Quotes(t.Context(), bob, "s", m[0].ID)), fault.NotFound,
+		"quotes of another user's message")
 	check.Got(s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID))(t)
 	left, _, err := s.store.Messages.Timeline(t.Context(), ann, conversation.Range{}, conversation.Page{Limit: 10})
 	check.OK(t, err)
 	check.Same(t, []string{early[0].ID, m[2].ID, other[1].ID}, idsOf(left), "left")
-	if _, err := s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete it again: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID)), fault.NotFound, "delete it again")
 }
 
 func idsOf(messages []conversation.Message) []string {

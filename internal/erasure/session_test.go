@@ -32,9 +32,8 @@ func TestDeleteSession(t *testing.T) {
 	s.savePrompt("gone")
 	s.savePrompt("kept")
 	check.OK(t, s.DeleteSession(t.Context(), ann, "gone"))
-	if _, err := s.store.Sessions.Session(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the session after it was deleted: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(s.store.Sessions.Session(t.Context(), ann, "gone")), fault.NotFound,
+		"the session after it was deleted")
 	line, _, err := s.store.Messages.Timeline(t.Context(), ann, conversation.Range{}, conversation.Page{Limit: 50})
 	if err != nil || len(line) != 1 || line[0].ID != kept[0].ID {
 		t.Errorf("timeline %v, %v", line, err)
@@ -45,16 +44,13 @@ func TestDeleteSession(t *testing.T) {
 	if diff := cmp.Diff(want, s.vectors(ann, 0)); diff != "" {
 		t.Errorf("vectors (-want +got), deleted %s, %s:\n%s", only.ID, dead.ID(), diff)
 	}
-	if _, err := s.store.Memories.Get(t.Context(), ann, only.ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a fact drawn only from it: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(s.store.Memories.Get(t.Context(), ann, only.ID)), fault.NotFound,
+		"a fact drawn only from it")
 	keys := s.keys(ann)
 	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 {
 		t.Errorf("left are %v", keys)
 	}
-	if err := s.DeleteSession(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete it again: %v", err)
-	}
+	check.Fault(t, s.DeleteSession(t.Context(), ann, "gone"), fault.NotFound, "delete it again")
 	checkTombstoneSweeps(t, s, gone[0].ID, dead.ID())
 	if again := s.addMessages(ann, "gone", "new"); again[0].Seq != 1 {
 		t.Errorf("a new session of the same id begins with seq %d", again[0].Seq)
@@ -109,11 +105,9 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 			if err := s.DeleteSession(t.Context(), ann, "s"); !errors.Is(err, errTable) {
 				t.Fatalf("delete without a table: %v", err)
 			}
-			if _, err := s.store.Messages.Append(t.Context(), ann, conversation.Append{
+			check.Fault(t, check.ErrorOf(s.store.Messages.Append(t.Context(), ann, conversation.Append{
 				SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "x"}},
-			}); !fault.Is(err, fault.NotFound) {
-				t.Errorf("append while it is deleted: %v", err)
-			}
+			})), fault.NotFound, "append while it is deleted")
 			s.records.fail = nil
 			check.OK(t, goOn(s))
 			if left := count(s.keys(ann), "msg#"); left != 0 || len(s.vectors(ann, 0)) != 0 {

@@ -61,13 +61,10 @@ func TestErase(t *testing.T) {
 // checkNothingComesBack repeats late writes of background workers after an erasure, and the user starts again.
 func checkNothingComesBack(t *testing.T, s *fixture, old conversation.Session) {
 	t.Helper()
-	if err := s.store.Summaries.SaveSummary(t.Context(), ann, old, s.summaryOf(old)); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a late summary: %v", err)
-	}
+	check.Fault(t, s.store.Summaries.SaveSummary(t.Context(), ann, old, s.summaryOf(old)), fault.NotFound,
+		"a late summary")
 	late := prompt.StoredPrompt{ID: "prompt_1770000000000_x", ExpiresAt: s.clock().Add(time.Hour)}
-	if err := s.store.Prompts.SavePrompt(t.Context(), ann, late); !fault.Is(err, fault.Conflict) {
-		t.Errorf("a late prompt: %v", err)
-	}
+	check.Fault(t, s.store.Prompts.SavePrompt(t.Context(), ann, late), fault.Conflict, "a late prompt")
 	if settled, err := s.store.Summaries.Settle(t.Context(), ann, old); settled || err != nil {
 		t.Errorf("settled late: %v, %v", settled, err)
 	}

@@ -64,9 +64,7 @@ func TestCheckRefusesWhatNoRequestMayHold(t *testing.T) {
 	for _, payload := range []string{
 		`{"operation":"query","query":"a","query":"b"}`, "{\"\xff\":1}", `{"query":"\ud83d"}`, `{`,
 	} {
-		if err := invoke.Check([]byte(payload)); !fault.Is(err, fault.Invalid) {
-			t.Errorf("%q: %v", payload, err)
-		}
+		check.Fault(t, invoke.Check([]byte(payload)), fault.Invalid, "%q", payload)
 	}
 	if err := invoke.Check([]byte(`{"operation":"query","anything":{}}`)); err != nil {
 		t.Error(err)

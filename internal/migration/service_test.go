@@ -105,9 +105,7 @@ func TestCleanupClosesTheWayBack(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	back := migration.Request{Action: "rollback", To: "shared-read", Percent: 100, TotalSegments: 1}
-	if _, err := f.service().Run(t.Context(), back); !fault.Is(err, fault.Conflict) {
-		t.Errorf("the way back: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(f.service().Run(t.Context(), back)), fault.Conflict, "the way back")
 	f.fail = ""
 	if out, err := f.service().Run(t.Context(), cleanup); err != nil || !out.Done || !out.Cleaned {
 		t.Errorf("got %+v, %v", out, err)

@@ -165,9 +165,7 @@ func TestStages(t *testing.T) {
 			t.Errorf("%s: %v, %s, %+v", c.stage, err, s.Placement(), migration.Initial(s))
 		}
 	}
-	if _, err := migration.ParseStage("later"); !fault.Is(err, fault.Invalid) {
-		t.Errorf("an unknown stage: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(migration.ParseStage("later")), fault.Invalid, "an unknown stage")
 	if at(migration.Embedded, 100, 100, false).IsMoved("ann") {
 		t.Error("a user in embedded has the history in the store")
 	}

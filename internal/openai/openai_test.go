@@ -352,9 +352,7 @@ func TestEmbedChecksTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, _ := embeddings(t, func([]string) string { return tt.answer })
-			if _, err := client.Embed(t.Context(), []string{"text"}); !fault.Is(err, tt.want) {
-				t.Errorf("error %v, want %s", err, tt.want)
-			}
+			check.Fault(t, check.ErrorOf(client.Embed(t.Context(), []string{"text"})), tt.want, "the result")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/faultstest"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
@@ -34,7 +35,5 @@ func TestNoAttemptOutlivesItsCall(t *testing.T) {
 	network.Forget()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := c.Query(ctx, "anna", 0, east); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("a call without an answer: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(c.Query(ctx, "anna", 0, east)), fault.Unavailable, "a call without an answer")
 }

@@ -225,12 +225,9 @@ func TestInvalidValuesAreInternalErrors(t *testing.T) {
 	c := pineconetest.Client(t, 2)
 	odd := record("m1", 1, 0)
 	odd.Metadata["seq"] = []int{7}
-	if err := c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
-		t.Errorf("a field of a type that the service does not have: %v", err)
-	}
-	if _, err := c.Query(t.Context(), "anna", -1, east); !fault.Is(err, fault.Internal) {
-		t.Errorf("a negative generation: %v", err)
-	}
+	check.Fault(t, c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}), fault.Internal,
+		"a field of a type that the service does not have")
+	check.Fault(t, check.ErrorOf(c.Query(t.Context(), "anna", -1, east)), fault.Internal, "a negative generation")
 	for _, host := range []string{"", "http://", "ftp://index", "http://a b", "http://index/path", "::"} {
 		if _, err := pinecone.New(host, "any", 0); err == nil {
 			t.Errorf("host %q was accepted", host)

@@ -58,9 +58,7 @@ func TestStoredPrompts(t *testing.T) {
 	if p := build(t, s, "ann", r); len(w.prompts) != 2 || p.Model != "gpt-4o" {
 		t.Errorf("%d stored, model %q", len(w.prompts), p.Model)
 	}
-	if _, err := s.Get(t.Context(), "ann", "prompt_1_x"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("an unknown prompt: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(s.Get(t.Context(), "ann", "prompt_1_x")), fault.NotFound, "an unknown prompt")
 }
 
 // TestStoredText reads the stored texts of all recipes, the payload of context-format among them (maas-context-format,

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 //go:embed testdata/spec/context-format.txtar
@@ -119,9 +120,8 @@ func TestContextFormatRoleIsNeverCut(t *testing.T) {
 		t.Errorf("warnings %q, text %s", p.Manifest.Warnings, p.Text)
 	}
 	r.SystemRole = strings.Repeat("You are a very careful travel agent. ", 200)
-	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
-		t.Errorf("a role that no budget holds: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(w.service(now).Build(t.Context(), "u", r)), fault.Invalid,
+		"a role that no budget holds")
 }
 
 // At most three exchanges, the newest; and without a search, the summaries that share words with the query.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // talk is a session of n messages by turns, the last of them the user's, and the request that follows it.
@@ -73,9 +74,8 @@ func TestMessageIDIsFoundInTheAppsRecord(t *testing.T) {
 				t.Errorf("%s, %+v: the message is missing", recipe.Name, of)
 			}
 			r.MessageID = "msg_here_99"
-			if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
-				t.Errorf("%s, %+v: an unknown messageId: %v", recipe.Name, of, err)
-			}
+			check.Fault(t, check.ErrorOf(w.service(now).Build(t.Context(), "u", r)), fault.Invalid,
+				"%s, %+v: an unknown messageId", recipe.Name, of)
 		}
 	}
 }
@@ -132,7 +132,5 @@ func TestMessageIDThatCannotBeLookedUp(t *testing.T) {
 	r := talk(w, 251)
 	r.Recipe, r.MessageID, r.Message = prompt.WorkingContext, "msg_here_3", "question 3"
 	w.fail["resolve"] = errors.New("timeout")
-	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("got %v", err)
-	}
+	check.Fault(t, check.ErrorOf(w.service(now).Build(t.Context(), "u", r)), fault.Unavailable, "the result")
 }

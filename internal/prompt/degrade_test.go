@@ -111,22 +111,17 @@ func TestUnreadableStoreIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.delay["messages"] = time.Hour
-	if _, err := w.service(now).Build(ctx, "ann", r); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("a caller that left: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(w.service(now).Build(ctx, "ann", r)), fault.Unavailable, "a caller that left")
 }
 
 func TestUnknownSessionIsNotFound(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	r := ann(t, w)
-	if _, err := w.service(now).Build(t.Context(), "bob", r); !fault.Is(err, fault.NotFound) {
-		t.Errorf("another user's session: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(w.service(now).Build(t.Context(), "bob", r)), fault.NotFound, "another user's session")
 	r.Context = "workout_log"
-	if _, err := w.service(now).Build(t.Context(), "ann", r); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a session of another context: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(w.service(now).Build(t.Context(), "ann", r)), fault.NotFound,
+		"a session of another context")
 }
 
 // ailing is ann's world without its long-term memory, and a service whose clock can be set.

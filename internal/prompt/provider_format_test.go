@@ -38,9 +38,7 @@ func TestFormatOfAPrompt(t *testing.T) {
 		check.Same(t, want, texts[len(texts)-2:], "%s ends with other texts", format)
 	}
 	r.Format = "gemini"
-	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
-		t.Errorf("an unknown format: %v, want invalid", err)
-	}
+	check.Fault(t, check.ErrorOf(w.service(now).Build(t.Context(), "u", r)), fault.Invalid, "an unknown format")
 }
 
 // textsOf returns the texts of the messages of a form.

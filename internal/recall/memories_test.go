@@ -189,9 +189,8 @@ func TestFactsPastTheBound(t *testing.T) {
 func TestMemoriesOfNothing(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	if _, err := s.Memories(t.Context(), "ann", recall.MemoryQuery{Query: " "}); !fault.Is(err, fault.Invalid) {
-		t.Errorf("a blank text: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(s.Memories(t.Context(), "ann", recall.MemoryQuery{Query: " "})), fault.Invalid,
+		"a blank text")
 	if got := s.found(recall.MemoryQuery{Query: "bread"}); len(got) != 0 {
 		t.Errorf("found %q", got)
 	}

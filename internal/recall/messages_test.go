@@ -361,9 +361,7 @@ func TestMessagesRejectsInvalidInput(t *testing.T) {
 		t.Errorf("%v: fields (-want +got)\n%s", err, diff)
 	}
 	_, err = s.Messages(t.Context(), "ann", recall.MessageQuery{Query: "x", SessionID: "unknown"})
-	if !fault.Is(err, fault.NotFound) {
-		t.Errorf("a session that is not there: %v", err)
-	}
+	check.Fault(t, err, fault.NotFound, "a session that is not there")
 	if got := s.recall("nobody", recall.MessageQuery{Query: "anything"}); got.Records == nil || got.Degraded == nil {
 		t.Errorf("an empty answer has null lists: %+v", got)
 	}

@@ -154,9 +154,8 @@ func TestRecordsWithoutTheIndex(t *testing.T) {
 		t.Errorf("degraded: %+v, %v", answer.Degraded, err)
 	}
 	for _, wrong := range []recall.MessageQuery{{Query: " "}, {Query: "x", Contexts: []string{"nowhere"}}} {
-		if _, err := s.Records(t.Context(), "ann", recall.RecordQuery{MessageQuery: wrong}); !fault.Is(err, fault.Invalid) {
-			t.Errorf("%+v: %v", wrong, err)
-		}
+		check.Fault(t, check.ErrorOf(s.Records(t.Context(), "ann", recall.RecordQuery{MessageQuery: wrong})), fault.Invalid,
+			"%+v", wrong)
 	}
 }
 

@@ -64,9 +64,7 @@ func TestLookups(t *testing.T) {
 	if _, err := app.Context("exam"); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "lesson") {
 		t.Errorf("an unknown context: %v", err)
 	}
-	if _, err := app.Writing("exam_summary"); !fault.Is(err, fault.Invalid) {
-		t.Errorf("an unknown record type: %v", err)
-	}
+	check.Fault(t, check.ErrorOf(app.Writing("exam_summary")), fault.Invalid, "an unknown record type")
 	if app.MemoryType("LEARNER").Name == "" || app.MemoryType("PROFILE") != (registry.MemoryType{}) {
 		t.Error("memory types are not those of the file")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/strictjson"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // common is embedded in a request.
@@ -100,9 +101,7 @@ func TestWhatIsNotJSONIsDistinguished(t *testing.T) {
 		"", " ", "hello", `{"userId":"ann"} {}`, `{"a":1,}`, `{"a":1`, `{'a':1}`, "01", `"a`, `"\x"`, "\"\n\"",
 		`{"a":1,"a":2`, "[\"\xff\",", strings.Repeat("[", 40), strings.Repeat("[", 200_000), strings.Repeat(`{"a":`, 100_000),
 	} {
-		if err := strictjson.Unmarshal([]byte(text), &request{}); !fault.Is(err, fault.NotJSON) {
-			t.Errorf("%.40q: %v", text, err)
-		}
+		check.Fault(t, strictjson.Unmarshal([]byte(text), &request{}), fault.NotJSON, "%.40q", text)
 	}
 }
 

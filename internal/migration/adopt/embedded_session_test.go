@@ -88,9 +88,7 @@ func TestAppRecordIsServed(t *testing.T) {
 				s := check.Got(dynamotest.StoresOf(a.db).Sessions.Session(t.Context(), alice, "a"))(t)
 				other := conversation.NewSession{ID: "a", Context: "workout_log", CoachID: "c"}
 				_, err := dynamotest.StoresOf(a.db).Sessions.CreateSession(t.Context(), alice, other, noKey)
-				if !fault.Is(err, fault.Conflict) {
-					t.Errorf("%s: another session of its id: %v", placement, err)
-				}
+				check.Fault(t, err, fault.Conflict, "%s: another session of its id", placement)
 				got := served{
 					s.Context, s.CoachID, s.Title, s.Mode, string(s.Status), conversation.FormatTime(s.CreatedAt),
 					timeOrNone(s.StartedAt), timeOrNone(s.LastMessageAt), s.MessageCount,

@@ -249,9 +249,8 @@ func TestErasureOfArrays(t *testing.T) {
 		progress, _, err := erasures.BeginErasure(t.Context(), s.user, until)
 		check.OK(t, err)
 		stores := dynamotest.StoresOf(a.db)
-		if _, err := stores.Sessions.Session(t.Context(), s.user, "c"); !fault.Is(err, fault.NotFound) {
-			t.Errorf("way %v: the session of an erased user: %v", way, err)
-		}
+		check.Fault(t, check.ErrorOf(stores.Sessions.Session(t.Context(), s.user, "c")), fault.NotFound,
+			"way %v: the session of an erased user", way)
 		var once sync.Once
 		done, err := erasures.EraseRecords(t.Context(), s.user, progress.Generation, until, func(string, int) {
 			once.Do(func() {

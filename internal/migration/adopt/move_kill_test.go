@@ -141,9 +141,8 @@ func TestMoveOfWhatIsGone(t *testing.T) {
 				}
 				return run()
 			}}), a.table, dynamotest.FixedClock())
-			if _, err := adopt.Move(t.Context(), db, s.user, "c", migration.InStore); !fault.Is(err, fault.NotFound) {
-				t.Errorf("%s: got %v", s.user, err)
-			}
+			check.Fault(t, check.ErrorOf(adopt.Move(t.Context(), db, s.user, "c", migration.InStore)), fault.NotFound,
+				"%s", s.user)
 			if got := a.stored(t, string(s.user), arraySK); len(got) > 0 {
 				t.Errorf("%s: the store has %d messages", s.user, len(got))
 			}

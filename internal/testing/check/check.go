@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/fault"
 )
 
 // T is what a check needs of a test. A testing.TB and a rapid.T have it.
@@ -48,3 +50,14 @@ func Equal[V comparable](t T, want, got V, format string, args ...any) {
 		t.Errorf("%s: got %#v, want %#v", fmt.Sprintf(format, args...), got, want)
 	}
 }
+
+// Fault reports an error that does not have the code. The format says what was tried.
+func Fault(t T, err error, code fault.Code, format string, args ...any) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Errorf("%s: %v, want %s", fmt.Sprintf(format, args...), err, code)
+	}
+}
+
+// ErrorOf returns the error of a call that also returns a value.
+func ErrorOf[V any](_ V, err error) error { return err }
