@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
@@ -22,24 +25,22 @@ import (
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
-// meter adds up what the calls of a process consume.
+// meter adds up what the calls of a client consume.
 type meter struct {
-	table.API
-	adopt.ScanAPI
+	*dynamodb.Client
 	mu            sync.Mutex
 	reads, writes float64
 	transactions  int
 }
 
-func newMeter(client *dynamodb.Client) *meter { return &meter{API: client, ScanAPI: client} }
-
-func (m *meter) add(reads, writes float64, consumed ...types.ConsumedCapacity) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range consumed {
-		m.reads += reads * aws.ToFloat64(c.CapacityUnits)
-		m.writes += writes * aws.ToFloat64(c.CapacityUnits)
-	}
+func newMeter(client *dynamodb.Client) *meter {
+	m := &meter{}
+	m.Client = dynamodb.New(client.Options(), func(o *dynamodb.Options) {
+		o.APIOptions = append(slices.Clip(o.APIOptions), func(s *middleware.Stack) error {
+			return s.Initialize.Add(middleware.InitializeMiddlewareFunc("meter", m.call), middleware.Before)
+		})
+	})
+	return m
 }
 
 // take returns what was consumed since the last take.
@@ -51,57 +52,38 @@ func (m *meter) take() (reads, writes float64, transactions int) {
 	return reads, writes, transactions
 }
 
-func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...dynamotest.APIOption,
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.API.TransactWriteItems(ctx, in, o...)
-	if err == nil {
-		m.add(0, 1, out.ConsumedCapacity...)
-		m.mu.Lock()
+func (m *meter) call(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	out middleware.InitializeOutput, metadata middleware.Metadata, err error,
+) {
+	if asked := reflect.ValueOf(in.Parameters).Elem().FieldByName("ReturnConsumedCapacity"); asked.IsValid() {
+		asked.Set(reflect.ValueOf(types.ReturnConsumedCapacityTotal))
+	}
+	if out, metadata, err = next.HandleInitialize(ctx, in); err != nil {
+		return out, metadata, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch out := out.Result.(type) {
+	case *dynamodb.TransactWriteItemsOutput:
 		m.transactions++
-		m.mu.Unlock()
+		m.writes += units(out.ConsumedCapacity...)
+	case *dynamodb.UpdateItemOutput:
+		m.writes += units(*out.ConsumedCapacity)
+	case *dynamodb.BatchGetItemOutput:
+		m.reads += units(out.ConsumedCapacity...)
+	case *dynamodb.QueryOutput:
+		m.reads += units(*out.ConsumedCapacity)
+	case *dynamodb.ScanOutput:
+		m.reads += units(*out.ConsumedCapacity)
 	}
-	return out, err
+	return out, metadata, nil
 }
 
-func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...dynamotest.APIOption,
-) (*dynamodb.UpdateItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.API.UpdateItem(ctx, in, o...)
-	if err == nil {
-		m.add(0, 1, *out.ConsumedCapacity)
+func units(consumed ...types.ConsumedCapacity) (sum float64) {
+	for _, c := range consumed {
+		sum += aws.ToFloat64(c.CapacityUnits)
 	}
-	return out, err
-}
-
-func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...dynamotest.APIOption,
-) (*dynamodb.BatchGetItemOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.API.BatchGetItem(ctx, in, o...)
-	if err == nil {
-		m.add(1, 0, out.ConsumedCapacity...)
-	}
-	return out, err
-}
-
-func (m *meter) Query(ctx context.Context, in *dynamodb.QueryInput, o ...dynamotest.APIOption,
-) (*dynamodb.QueryOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.API.Query(ctx, in, o...)
-	if err == nil {
-		m.add(1, 0, *out.ConsumedCapacity)
-	}
-	return out, err
-}
-
-func (m *meter) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...dynamotest.APIOption,
-) (*dynamodb.ScanOutput, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	out, err := m.ScanAPI.Scan(ctx, in, o...)
-	if err == nil {
-		m.add(1, 0, *out.ConsumedCapacity)
-	}
-	return out, err
+	return sum
 }
 
 // TestAppendToAMovedArray appends to a session that came with an array of 390 KB and to a small one, when both are
