@@ -48,7 +48,7 @@ type report struct {
 }
 
 // repeat writes a line of progress again and again, until the function that it returns is called.
-func (r report) repeat(ctx context.Context, every time.Duration, counts func() Counts) (stop func()) {
+func (r report) repeat(ctx context.Context, counts func() Counts) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var lines sync.WaitGroup
 	lines.Go(func() {

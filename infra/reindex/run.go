@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) (isWhole bool, err error) {
 	r := report{out: o.Out, dryRun: o.DryRun, embedding: next.Embedding, prices: readPrices(), began: time.Now()}
 	fmt.Fprintf(o.Out, "to the index at %s (%s), %d segments\n", next.Host, next.Embedding.Version(), o.Segments)
 	x := New(d)
-	stop := r.repeat(ctx, every, x.Counts)
+	stop := r.repeat(ctx, x.Counts)
 	err = x.Run(ctx)
 	stop()
 	r.end(x.Counts())
