@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -154,17 +155,13 @@ func attributesAtTop(user conversation.UserID, s conversation.Session) table.Ite
 // keptAttributes are the attributes at the top of a dual or shared session's record that an embedded session keeps, in
 // one map. derivedAttributes are the others of Throughline's, which follow from the array or are of the indexes.
 var (
-	keptAttributes = []string{
-		table.AttrStatus, table.AttrCoachID, table.AttrMode, table.AttrTitle, table.AttrSessionCreatedAt, table.AttrVersion,
-		table.AttrDeletedSeqs,
-		table.AttrSessionCompletedAt, table.AttrLeftAt, table.AttrSummarizedSeq, table.AttrSummarizedAt,
-		table.AttrIndexedSeq, table.AttrIndexedAt,
-		table.AttrExtractedSeq, table.AttrExtractedAt, table.AttrReading, table.AttrSummary, table.AttrSummaryTokens,
-		table.AttrSummaryTags,
-		table.AttrSummaryKind, table.AttrSummaryInProgress, table.AttrSummaryCoveredSeq, table.AttrSummaryUpdatedAt,
-		table.AttrSummaryModel,
-		table.AttrSummaryFields, table.AttrSummaryDigest, table.AttrSummaryDays, table.AttrSummaryIndexedAt,
-	}
+	keptAttributes = slices.DeleteFunc(
+		slices.Concat(table.NamesOf[conversation.Session](), table.NamesOf[conversation.SessionSummary](),
+			[]string{table.AttrSummaryIndexedAt}),
+		func(name string) bool {
+			return name == table.AttrGeneration || slices.Contains(derivedAttributes, name)
+		},
+	)
 	derivedAttributes = []string{
 		table.AttrMessageCount, table.AttrLastSeq, table.AttrUserSeq, table.AttrUrgentSeq, table.AttrStartedAt,
 		table.AttrLastMessageAt, table.AttrActiveAt,

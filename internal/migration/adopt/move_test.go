@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -213,6 +214,26 @@ func TestAppValues(t *testing.T) {
 	own := after["throughline"].(*types.AttributeValueMemberM).Value
 	if text(own["status"]) != "completed" {
 		t.Errorf("the status is %v", own["status"])
+	}
+}
+
+// TestForgottenAfterTheWayBack checks that a session still names a message that the user asked to forget when its array
+// has the messages again, and that the app's record is as it was.
+func TestForgottenAfterTheWayBack(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	user, stores := conversation.UserID(s.User), dynamotest.StoresOf(a.db)
+	before := a.get(t, "user#"+s.User, s.Key())
+	a.move(t, s, migration.InStore)
+	session := check.Got(stores.Sessions.Session(t.Context(), user, s.ID))(t)
+	messages := check.Got(stores.Messages.MessagesBefore(t.Context(), user, session, conversation.Message{}, 1))(t)
+	check.Got(stores.Deletion.ForgetMessage(t.Context(), user, messages[0].ID))(t)
+	a.move(t, s, migration.InArray)
+	session = check.Got(stores.Sessions.Session(t.Context(), user, s.ID))(t)
+	check.Equal(t, fmt.Sprint(messages[0].Seq), session.Forgotten.String(), "the forgotten messages")
+	if diff := diffRecords(apps(before), apps(a.get(t, "user#"+s.User, s.Key()))); diff != "" {
+		t.Errorf("the app's record (-before +after):\n%s", diff)
 	}
 }
 
