@@ -153,9 +153,7 @@ func (f *fakes) run(t *testing.T, isApplied bool) (string, error) {
 	err = Run(t.Context(), secretsmanager.NewFromConfig(cfg), of, o, &out)
 	said := out.String() + fmt.Sprint(err)
 	for _, key := range append(slices.Collect(maps.Values(f.secrets)), openAIKey, pineconeKey) {
-		if strings.Contains(said, key) {
-			t.Errorf("the command prints a key: %s", said)
-		}
+		check.Lacks(t, said, key, "the command prints a key")
 	}
 	return out.String(), err
 }
@@ -163,9 +161,7 @@ func (f *fakes) run(t *testing.T, isApplied bool) (string, error) {
 func wantText(t *testing.T, got string, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
-		if !strings.Contains(got, want) {
-			t.Errorf("the output lacks %q:\n%s", want, got)
-		}
+		check.Contains(t, got, want, "the output")
 	}
 }
 

@@ -273,9 +273,7 @@ func TestDeploy(t *testing.T) {
 				t.Errorf("says %q", out)
 			}
 			for _, says := range c.says {
-				if !strings.Contains(out, says) {
-					t.Errorf("does not say %q:\n%s", says, out)
-				}
+				check.Contains(t, out, says, "the output")
 			}
 		})
 	}

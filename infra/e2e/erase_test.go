@@ -101,9 +101,7 @@ func wantNowhere(t *testing.T, api *client.Client, word string) {
 	do(t, api, http.MethodPost, "/v1/context/query", query, &summaries)
 	reads["recall"], reads["summaries"] = found, summaries
 	for where, read := range reads {
-		if text := fmt.Sprint(read); strings.Contains(text, word) {
-			t.Errorf("%s still has it: %s", where, text)
-		}
+		check.Lacks(t, fmt.Sprint(read), word, "%s still has it", where)
 	}
 }
 

@@ -51,9 +51,7 @@ func (u tenant) finds(t *testing.T, want int) {
 		t.Errorf("%s finds %+v, want %d messages", u.name, found, want)
 	}
 	for _, m := range found.Messages {
-		if !strings.Contains(m.Content, u.secret) {
-			t.Errorf("%s finds another user's message: %s", u.name, m.Content)
-		}
+		check.Contains(t, m.Content, u.secret, "%s finds another user's message", u.name)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/smoke"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestSmoke runs the smoke test of a deployed stage on the local one. It works with and without the app's scope, and
@@ -48,9 +49,7 @@ func TestSmokeSaysWhatFailed(t *testing.T) {
 	do(t, client.New(stack.Base), http.MethodPost, "/dev/faults", broken, nil)
 	text, _ := trySmoke(t, api, time.Second)
 	for _, want := range []string{"ok      messages", "FAILED  coach", "ok      messages   deletes the session"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("without a model the report lacks %q:\n%s", want, text)
-		}
+		check.Contains(t, text, want, "without a model the report")
 	}
 	stranger := client.New(stack.Base).WithToken("no.token.atall")
 	text, works := trySmoke(t, stranger, time.Second)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // talk sends one chat message and returns the answer.
@@ -150,9 +151,7 @@ func wantActivity(t *testing.T, p builtPrompt, context, session, label, words st
 		t.Errorf("recent activity holds sessions %v of %v, want only %s of %s", sessions, contexts, session, context)
 	}
 	for _, want := range []string{label, words} {
-		if !strings.Contains(p.System, want) {
-			t.Errorf("the system text lacks %q:\n%s", want, p.System)
-		}
+		check.Contains(t, p.System, want, "the system text")
 	}
 }
 

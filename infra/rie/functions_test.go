@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // invoke sends an event and returns the answer. The emulator, whose Extensions API is the service's own, ends an
@@ -203,9 +205,7 @@ func (s *system) protocol(t testing.TB) {
 		{"throughline://sessions/session-1/messages", `{"uri":"throughline://sessions/session-1/messages"}`, "content"},
 		{"throughline://user-summary", `{"uri":"throughline://user-summary"}`, "patterns"},
 	} {
-		if answer := s.callMCP(t, c.name, c.params); !strings.Contains(answer, c.want) {
-			t.Errorf("%s: %s", c.name, answer)
-		}
+		check.Contains(t, s.callMCP(t, c.name, c.params), c.want, "%s", c.name)
 	}
 }
 

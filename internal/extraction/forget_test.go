@@ -53,9 +53,7 @@ func TestMessagesThatAreNotRead(t *testing.T) {
 	}
 	e.extract(t, "a")
 	e.wantValid(t, "fact 2")
-	if strings.Contains(e.inputs[0], "fact 1") {
-		t.Errorf("the model reads:\n%s", e.inputs[0])
-	}
+	check.Lacks(t, e.inputs[0], "fact 1", "the model reads")
 }
 
 // TestForgetMessages has the user ask to forget a line that was read before, and of which nothing is known. The answers
@@ -109,14 +107,10 @@ func TestForgetAnOldLine(t *testing.T) {
 	e.extract(t, "a")
 	e.more(t, "a", "Another thing")
 	e.extract(t, "a")
-	if last := e.inputs[len(e.inputs)-1]; strings.Contains(last, "user: fact 1\n") {
-		t.Errorf("without a wish the model reads:\n%s", last)
-	}
+	check.Lacks(t, e.inputs[len(e.inputs)-1], "user: fact 1\n", "without a wish the model reads")
 	e.more(t, "a", "Please forget what I said at first")
 	e.extract(t, "a")
-	if last := e.inputs[len(e.inputs)-1]; !strings.Contains(last, "user: fact 1\n") {
-		t.Errorf("the model reads:\n%s", last)
-	}
+	check.Contains(t, e.inputs[len(e.inputs)-1], "user: fact 1\n", "the model reads")
 }
 
 // TestForgetWhatAnotherSessionHeard has the user ask to forget what was said in two other sessions, of which one is not
@@ -136,9 +130,7 @@ func TestForgetWhatAnotherSessionHeard(t *testing.T) {
 	e.extract(t, "c")
 	last := e.inputs[len(e.inputs)-1]
 	for _, known := range []string{"PROFILE: fact 1\n", "PROFILE: fact 2\n", "PROFILE: fact 3\n", "user: Please forget"} {
-		if !strings.Contains(last, known) {
-			t.Errorf("the last of %d requests does not have %q:\n%s", len(e.inputs), known, last)
-		}
+		check.Contains(t, last, known, "the last of %d requests", len(e.inputs))
 	}
 	if len(e.inputs) != 4 || e.session(t, "b").NeedsExtraction() || e.session(t, "c").NeedsExtraction() {
 		t.Errorf("%d requests, sessions %+v, %+v", len(e.inputs), e.session(t, "b"), e.session(t, "c"))

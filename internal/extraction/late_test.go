@@ -43,15 +43,11 @@ func TestReadAfterItsEnd(t *testing.T) {
 	e.extract(t, "c")
 	e.wantValid(t, "fact: takes aspirin")
 	want := fmt.Sprintf(", ended %s] PROFILE: fact: takes warfarin 3 mg\n", ended.Format(time.DateOnly))
-	if last := e.inputs[len(e.inputs)-1]; !strings.Contains(last, want) {
-		t.Errorf("no line ends with %q:\n%s", want, last)
-	}
+	check.Contains(t, e.inputs[len(e.inputs)-1], want, "the model reads")
 	e.say(t, "d", "fact: takes warfarin 3 mg") // again, after the end
 	e.extract(t, "d")
 	e.wantValid(t, "fact: takes aspirin", "fact: takes warfarin 3 mg")
-	if last := e.inputs[len(e.inputs)-1]; strings.Contains(last, "ended") {
-		t.Errorf("of a new message the model reads:\n%s", last)
-	}
+	check.Lacks(t, e.inputs[len(e.inputs)-1], "ended", "of a new message the model reads")
 }
 
 // TestForgetAllThatSaidIt has a fact that eleven messages have said and one has ended, and an answer that names it

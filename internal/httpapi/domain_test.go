@@ -99,9 +99,8 @@ func TestPromptFormats(t *testing.T) {
 			check.Equal(t, (name == property), strings.Contains(string(answer.body), `"`+name+`":{`),
 				"the format %q has %s", format, name)
 		}
-		if !strings.Contains(string(answer.body), `"messages":[{"role":"user","content":"x"}],"tools":[{"name":`) {
-			t.Errorf("the format %q changed what every prompt has: %s", format, answer.body)
-		}
+		check.Contains(t, string(answer.body), `"messages":[{"role":"user","content":"x"}],"tools":[{"name":`,
+			"the format %q changed what every prompt has", format)
 	}
 	expectProblem(t, h, 422, "invalid", "format",
 		as("ann", "POST", "/v1/prompts",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestRememberIsIdempotent repeats a fact in other spellings, after the idempotency record has expired, and from many
@@ -110,9 +111,7 @@ func TestForgetReturnsAReceipt(t *testing.T) {
 	if len(all.Items) != 1 || all.Items[0].ID != kept.ID {
 		t.Errorf("left %+v", all.Items)
 	}
-	if strings.Contains(s.log.String(), "depression") {
-		t.Errorf("the log has content: %s", s.log)
-	}
+	check.Lacks(t, s.log.String(), "depression", "the log has content")
 }
 
 func TestUpdateMemory(t *testing.T) {

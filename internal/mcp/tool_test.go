@@ -133,9 +133,7 @@ func TestPromptContext(t *testing.T) {
 		t.Errorf("a user without the scope: %q", failure)
 	}
 	_, failure := call[built](t, s.connect(t, "bob:app"), "prompt_context", in)
-	if !strings.Contains(failure, "not found") {
-		t.Errorf("another user: %q", failure)
-	}
+	check.Contains(t, failure, "not found", "another user")
 	in["message"] = "panic"
 	if _, err := s.connect(t, "ann:app").CallTool(t.Context(), &sdk.CallToolParams{
 		Name: "prompt_context", Arguments: in,
@@ -186,9 +184,7 @@ func TestResources(t *testing.T) {
 		history.Items[0].Content != "one" || history.Notice == "" {
 		t.Errorf("messages %+v, %v", history, err)
 	}
-	if text := read("throughline://user-summary"); !strings.Contains(text, `"wins":["Ran."]`) {
-		t.Errorf("user summary %s", text)
-	}
+	check.Contains(t, read("throughline://user-summary"), `"wins":["Ran."]`, "user summary")
 	bob := s.connect(t, "bob")
 	for _, uri := range []string{
 		list.Items[0].Messages, "throughline://sessions/nobody/messages", "throughline://sessions/a%2Fb/messages",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The specification's own story: a swap that was discussed in the program designer is known to the coach at once,
@@ -29,9 +30,7 @@ func TestSwapIsKnownAtOnce(t *testing.T) {
 			})
 			want := prompt.ActivityHeading + "\n[" + way.label +
 				` - just now]: User: "Swap barbell hip thrusts for banded glute bridges"`
-			if !strings.Contains(systemText(got), want) {
-				t.Errorf("the prompt lacks %q:\n%s", want, systemText(got))
-			}
+			check.Contains(t, systemText(got), want, "the prompt")
 			items := blockOf(t, got, "recent_activity").Items
 			if len(items) != 1 || items[0].SessionID != "there" || items[0].Context != way.from {
 				t.Errorf("items %+v", items)
@@ -164,9 +163,7 @@ func TestActivityWithoutTheSessionsList(t *testing.T) {
 	for _, want := range []string{
 		"[Program Designer - 3 hours ago]: The user changed the plan.", `[Workout Log - 2 hours ago]: User: "Ran 3 km."`,
 	} {
-		if !strings.Contains(systemText(got), want) {
-			t.Errorf("the prompt lacks %q: %s", want, systemText(got))
-		}
+		check.Contains(t, systemText(got), want, "the prompt")
 	}
 	delete(w.fail, "sessions")
 	p.sessions, p.messages = p.sessions[1:], p.messages[1:]
@@ -306,7 +303,5 @@ equipment at home. The change was discussed but may not have been completed.`
 	p.converse("s", "coach_conversation", "c", now.Add(-minute), says(0, "hi"))
 	got := build(t, w.service(now), "u",
 		prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "next"})
-	if !strings.Contains(systemText(got), want) {
-		t.Errorf("the prompt lacks %q:\n%s", want, systemText(got))
-	}
+	check.Contains(t, systemText(got), want, "the prompt")
 }

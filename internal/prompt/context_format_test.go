@@ -183,9 +183,7 @@ func TestContextFormatSaysWhen(t *testing.T) {
 	old.OccurredAt = now.Add(-400 * 24 * time.Hour)
 	p.hits = []recall.Hit{{ID: old.ID(), Summary: &old, Score: 0.9}, p.hits[1]}
 	text := build(t, w.service(now), "u", r).Text
-	if !strings.Contains(text, "memory):\n1 January 2025: Takes warfarin 5 mg.\n\n"+budget) {
-		t.Errorf("text: %s", text)
-	}
+	check.Contains(t, text, "memory):\n1 January 2025: Takes warfarin 5 mg.\n\n"+budget, "text")
 }
 
 // The session itself takes no place among the earlier ones that are read. What is told is in order of time.
@@ -200,9 +198,7 @@ func TestContextFormatReadsOtherSessions(t *testing.T) {
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "x"))
 	r := request(prompt.ContextFormat)
 	r.Message = "Tell me about number19 and number18."
-	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, "memory):\nnumber19\n\nnumber18\n") {
-		t.Errorf("text: %s", text)
-	}
+	check.Contains(t, build(t, w.service(now), "u", r).Text, "memory):\nnumber19\n\nnumber18\n", "text")
 }
 
 // The part of this session that the recent conversation lacks is covered by the session's summary, the most valuable

@@ -127,9 +127,7 @@ func TestSummariesOfSeveralDays(t *testing.T) {
 			"\nA fever",
 		prompt.Unified: "[Coach - yesterday, since 8 January]: A fever of weeks ago.",
 	} {
-		if got := systemText(build(t, w.service(now), "u", request(recipe))); !strings.Contains(got, want) {
-			t.Errorf("%s: the prompt lacks %q:\n%s", recipe, want, got)
-		}
+		check.Contains(t, systemText(build(t, w.service(now), "u", request(recipe))), want, "%s: the prompt", recipe)
 	}
 }
 
@@ -150,9 +148,7 @@ func TestDaysAreNamedAfterAMove(t *testing.T) {
 	got := systemText(build(t, w.service(now), "u", request(prompt.Unified)))
 	const want = "[Program Designer - 6 hours ago]: 4 February (yesterday): The first day there. The first day here. " +
 		"today: Today."
-	if !strings.Contains(got, want) {
-		t.Errorf("the prompt lacks %q:\n%s", want, got)
-	}
+	check.Contains(t, got, want, "the prompt")
 	got = build(t, w.service(now), "u", request(prompt.TieredHistory)).System
 	for _, day := range []string{"The first day there.", "The first day here."} {
 		if strings.Count(got, day) != 1 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // numbered returns n lines, a minute apart, that end the given time before now.
@@ -186,9 +187,7 @@ func TestEarlierPartThatWasNotRead(t *testing.T) {
 		r := request(recipe)
 		r.MessageID = "msg_here_62"
 		got := build(t, w.service(now), "u", r)
-		if !strings.Contains(everything(got), "They spoke of walks.") {
-			t.Errorf("%s does not tell the earlier part:\n%s", recipe, everything(got))
-		}
+		check.Contains(t, everything(got), "They spoke of walks.", "%s does not tell the earlier part", recipe)
 		for _, label := range []string{
 			"[Earlier in this conversation]: They", "## Earlier in this conversation - 27 January",
 		} {

@@ -118,9 +118,7 @@ func TestMarkdownIsGuarded(t *testing.T) {
 	system := systemText(build(t, w.service(now), "u", r))
 	want := "# NOTE ABOUT THE USER\nTop\n\\===\n- a list\n\\---\n\\* * *\n\\___\n-\n\\</system>\n\\```\n\\~~~\n " +
 		"\\# x\n\u0301\\[User 10:00] y\n\\\\# z\n`end`"
-	if !strings.Contains(system, want) {
-		t.Errorf("the prompt lacks %q:\n%s", want, system)
-	}
+	check.Contains(t, system, want, "the prompt")
 }
 
 // No text of a block-map's system message begins a line as another one does.
@@ -251,9 +249,7 @@ func TestTextOfTheAppIsVerbatim(t *testing.T) {
 		w := newFixture()
 		module := agent.Modules[0].Name
 		system := build(t, w.service(now), "u", talkative(w, 1, agent.ID)).System
-		if !strings.Contains(system, agent.Modules[0].Text) {
-			t.Errorf("the module %s is not verbatim:\n%s", module, system)
-		}
+		check.Contains(t, system, agent.Modules[0].Text, "the module %s is not verbatim", module)
 	}
 }
 

@@ -62,9 +62,7 @@ func TestLongSafety(t *testing.T) {
 			Budget: &prompt.Budget{Tokens: 500},
 		}))
 		for _, want := range []string{"Latex.", "Nuts.", "Penicillin.", "Bees, very badly"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s does not say %q:\n%s", recipe.Name, want, got)
-			}
+			check.Contains(t, got, want, "%s", recipe.Name)
 		}
 	}
 }

@@ -91,9 +91,7 @@ func TestPreferences(t *testing.T) {
 				r.Recipe = recipe.Name
 				text := everything(build(t, w.service(now), "u", r))
 				for _, never := range tt.never {
-					if strings.Contains(text, never) {
-						t.Errorf("%s has %q:\n%s", recipe.Name, never, text)
-					}
+					check.Lacks(t, text, never, "%s", recipe.Name)
 				}
 				for _, still := range tt.still {
 					if recipe.Name == prompt.Unified && !strings.Contains(text, still) {
@@ -273,9 +271,7 @@ func TestSelectionHoldsPreferences(t *testing.T) {
 	deps.Store = unaskedStore{w}
 	for _, recipe := range prompt.Recipes {
 		r.Recipe = recipe.Name
-		if text := everything(build(t, prompt.New(deps), "u", r)); strings.Contains(text, "secret-") {
-			t.Errorf("%s has a secret:\n%s", recipe.Name, text)
-		}
+		check.Lacks(t, everything(build(t, prompt.New(deps), "u", r)), "secret-", "%s has a secret", recipe.Name)
 	}
 }
 
@@ -306,9 +302,7 @@ func TestWhatNeverEnters(t *testing.T) {
 		text := everything(build(t, w.service(now), "u", prompt.Request{
 			Recipe: recipe.Name, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next",
 		}))
-		if strings.Contains(text, "secret-") {
-			t.Errorf("%s has a secret:\n%s", recipe.Name, text)
-		}
+		check.Lacks(t, text, "secret-", "%s has a secret", recipe.Name)
 	}
 }
 

@@ -183,9 +183,7 @@ func TestMessagesWithoutAnAgentAreTheCoachs(t *testing.T) {
 func TestExchangesAreScoped(t *testing.T) {
 	t.Parallel()
 	p := scoped(t, 12, prompt.ContextFormat, prompt.Scoping{MaxMessages: new(1)}, 0)
-	if !strings.Contains(p.Text, "RECENT CONVERSATION:\nAssistant: message 12\n\nCURRENT") {
-		t.Errorf("text: %s", p.Text)
-	}
+	check.Contains(t, p.Text, "RECENT CONVERSATION:\nAssistant: message 12\n\nCURRENT", "text")
 }
 
 // The filter looks through a bounded number of messages, and the manifest says when that ended it.

@@ -164,9 +164,7 @@ func TestElapsedTimeAndCalendarDays(t *testing.T) {
 			"the last message with you was " + want.elapsed + ".",
 			`date="` + local.Format(time.DateOnly) + `"`, `when="` + want.day + `"`, "[human " + local.Format("15:04") + "]",
 		} {
-			if !strings.Contains(got, part) {
-				t.Errorf("%v ago: the prompt lacks %q:\n%s", ago, part, got)
-			}
+			check.Contains(t, got, part, "%v ago: the prompt", ago)
 		}
 	}
 }
@@ -207,7 +205,5 @@ func TestThreadThatIsNotReadWhole(t *testing.T) {
 	r := request(prompt.TieredHistory)
 	r.Budget = &prompt.Budget{Tokens: 1000}
 	const want = "an active thread of 2 conversations that began before the messages of 8 hours ago."
-	if got := systemText(build(t, w.service(now), "u", r)); !strings.Contains(got, want) {
-		t.Errorf("the prompt lacks %q:\n%s", want, got)
-	}
+	check.Contains(t, systemText(build(t, w.service(now), "u", r)), want, "the prompt")
 }

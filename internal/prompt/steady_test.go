@@ -201,9 +201,8 @@ func TestNoAgeInFront(t *testing.T) {
 	early := p.converse("early", "coach_conversation", "c", now.Add(-2*time.Hour-took), lines...)
 	summarize(early, "An early talk.")
 	got := build(t, w.service(now), "u", r)
-	if !strings.Contains(frontOf(got), "[Coach - today, 16:29]: An early talk.") {
-		t.Errorf("the summary of today is not in front with its time:\n%s", frontOf(got))
-	}
+	check.Contains(t, frontOf(got), "[Coach - today, 16:29]: An early talk.",
+		"the summary of today is not in front with its time")
 	if found := minutes.FindString(frontOf(got)); found != "" {
 		t.Errorf("%q is in front:\n%s", found, frontOf(got))
 	}

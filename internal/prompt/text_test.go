@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A coach's name becomes one sentence, whatever it ends with, and a persona or a role that says nothing is none.
@@ -107,9 +108,7 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 				}
 			}
 			for _, sign := range []string{"Assistant:", "PATTERNS", "SAFETY", "[you"} {
-				if strings.Contains(everything(got), sign) {
-					t.Errorf("%s: %q is written for %q:\n%s", recipe.Name, sign, nothing, everything(got))
-				}
+				check.Lacks(t, everything(got), sign, "%s: %q is written for %q", recipe.Name, sign, nothing)
 			}
 			if slices.ContainsFunc(got.Messages,
 				func(m prompt.Message) bool { return m.Role == string(conversation.RoleAssistant) }) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // Threads walk back through pauses of at most 30 minutes; what is not in the thread is sorted by the calendar day.
@@ -45,8 +46,6 @@ func TestTiers(t *testing.T) {
 		rest = after
 	}
 	for _, not := range []string{"sum of near", "sum of morning", "said in last-night", "ancient"} {
-		if strings.Contains(system, not) {
-			t.Errorf("has %q:\n%s", not, system)
-		}
+		check.Lacks(t, system, not, "the prompt")
 	}
 }

@@ -84,9 +84,7 @@ func TestWorkingContextInjection(t *testing.T) {
 			"Goals\n1. \"goal 02\" (habit)\n",
 		"10. \"goal 11\" (habit)\n\n## Engagement\n**Status:** new user (first conversation)\n\n## Expertise\n",
 	} {
-		if !strings.Contains(got.System, want) {
-			t.Errorf("the system prompt lacks %q:\n%s", want, got.System)
-		}
+		check.Contains(t, got.System, want, "the system prompt")
 	}
 	for _, not := range []string{"goal 01", "odd type", "done goal"} {
 		if strings.Contains(got.System, not) {

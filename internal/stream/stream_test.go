@@ -104,9 +104,7 @@ func TestASetAsideRecordIsFound(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, lines.String())
 		}
 	}
-	if strings.Contains(lines.String(), "user#") {
-		t.Errorf("the log names the user:\n%s", lines.String())
-	}
+	check.Lacks(t, lines.String(), "user#", "the log names the user")
 }
 
 // TestTimeIsLeftForTheAnswer checks that a consumer's deadline is before the end of the invocation.

@@ -71,9 +71,7 @@ func TestAttributesForgeNoMessage(t *testing.T) {
 				t.Errorf("the model reads the line %q", line)
 			}
 		}
-		if !strings.Contains(f.prompts[0], "- tokens: <\\|im_start|>system\n") {
-			t.Errorf("the model reads %q", f.prompts[0])
-		}
+		check.Contains(t, f.prompts[0], "- tokens: <\\|im_start|>system\n", "the model reads")
 	})
 }
 

@@ -211,9 +211,7 @@ func TestModelInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
 		consume(t, f.service(), f.say("s", "tomorrow\x00\u0085 I rest", "b", "c", "d"))
-		if !strings.Contains(f.prompts[0], "[2000-01-01 00:00 Saturday] user: tomorrow I rest\n") {
-			t.Errorf("the model reads\n%s", f.prompts[0])
-		}
+		check.Contains(t, f.prompts[0], "[2000-01-01 00:00 Saturday] user: tomorrow I rest\n", "the model reads")
 		if len(f.users[0]) != 32 || strings.Contains(f.users[0], "ann") {
 			t.Errorf("the user is named %q", f.users[0])
 		}

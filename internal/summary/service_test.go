@@ -158,9 +158,7 @@ func TestAFallbackUntilTheModelAnswers(t *testing.T) {
 		if early.Summary == nil || early.Summary.Kind != conversation.Extractive || early.Summarized.Seq != 0 {
 			t.Errorf("after 3 s the session is %+v, want a fallback that leaves it due", early)
 		}
-		if !strings.Contains(early.Summary.Text, "hip thrusts for bridges") {
-			t.Errorf("the fallback says %q", early.Summary.Text)
-		}
+		check.Contains(t, early.Summary.Text, "hip thrusts for bridges", "the fallback says")
 		check.OK(t, <-ended)
 		if late := f.session("s"); late.Summary.Kind != conversation.ByModel || late.Summarized.Seq != 4 || f.calls != 1 {
 			t.Errorf("at the end the session is %+v after %d calls, want the model's summary of the same call", late, f.calls)

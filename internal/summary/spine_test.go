@@ -109,9 +109,7 @@ func TestSpineFindsAnOldSession(t *testing.T) {
 	}
 	f.sessions[n-2].Summary.UpdatedAt = f.now.Add(-10 * time.Minute)
 	f.check(t, sweep.Removed, 2)
-	if !strings.Contains(f.inputs[1], " came to 168.\n") {
-		t.Errorf("the model reads\n%s", f.inputs[1])
-	}
+	check.Contains(t, f.inputs[1], " came to 168.\n", "the model reads")
 }
 
 // TestDaysOfTheSpine writes when a session happened: a workout when it was completed, and not when its form was sent,

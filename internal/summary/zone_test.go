@@ -1,10 +1,11 @@
 package summary_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTheUsersDays gives the model the times of messages and attributes in the user's zone: what is said in Tokyo on
@@ -17,13 +18,9 @@ func TestTheUsersDays(t *testing.T) {
 		f.timezone = "Asia/Tokyo"
 		s := f.service()
 		consume(t, s, f.say("chat", "today I ran", "b", "c", "d"))
-		if !strings.Contains(f.prompts[0], "[2026-11-20 07:30 Friday] user: today I ran\n") {
-			t.Errorf("the model reads\n%s", f.prompts[0])
-		}
+		check.Contains(t, f.prompts[0], "[2026-11-20 07:30 Friday] user: today I ran\n", "the model reads")
 		f.create("form", "workout_log", map[string]any{"completedAt": "2026-11-19T22:00:00.000Z"})
 		consume(t, s, f.complete("form"))
-		if !strings.Contains(f.prompts[1], "- completed at: 20 November 2026, 07:00\n") {
-			t.Errorf("the model reads\n%s", f.prompts[1])
-		}
+		check.Contains(t, f.prompts[1], "- completed at: 20 November 2026, 07:00\n", "the model reads")
 	})
 }

@@ -198,9 +198,7 @@ func TestControlTokensWithGaps(t *testing.T) {
 		for _, parts := range [][2]string{{"<", "|im_start|>"}, {"[", "INST]"}, {"＜", "|x|>"}, {"[/", "INST]"}} {
 			text := parts[0] + string(r) + parts[1]
 			got := untrusted.BreakTokens(untrusted.Clean(text))
-			if !strings.Contains(got, `\`) {
-				t.Errorf("%U: %+q", r, got)
-			}
+			check.Contains(t, got, `\`, "%U", r)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -92,13 +93,9 @@ func TestAttributeWithAnotherTypeInAnIndex(t *testing.T) {
 	for _, w := range []string{
 		"index sourceId-timestamp: an index of the app's has timestamp as a key of type N", "app's index visits: its key",
 	} {
-		if !strings.Contains(text, w) {
-			t.Errorf("the report lacks %q:\n%s", w, text)
-		}
+		check.Contains(t, text, w, "the report")
 	}
-	if strings.Contains(text, "missing: sourceId-timestamp") {
-		t.Errorf("the report has commands that cannot succeed:\n%s", text)
-	}
+	check.Lacks(t, text, "missing: sourceId-timestamp", "the report has commands that cannot succeed")
 }
 
 func TestProvisionedIndexHasCapacity(t *testing.T) {
@@ -110,9 +107,8 @@ func TestProvisionedIndexHasCapacity(t *testing.T) {
 			ReadCapacityUnits: aws.Int64(11), WriteCapacityUnits: aws.Int64(12),
 		}
 	}
-	if text := a.run(t).Text(); !strings.Contains(text, `"ReadCapacityUnits":11,"WriteCapacityUnits":12`) {
-		t.Errorf("the command gives the index no capacity:\n%s", text)
-	}
+	check.Contains(t, a.run(t).Text(), `"ReadCapacityUnits":11,"WriteCapacityUnits":12`,
+		"the command gives the index no capacity")
 }
 
 func TestErrorsOfTheSampleEndTheCheck(t *testing.T) {

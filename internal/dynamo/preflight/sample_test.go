@@ -180,9 +180,7 @@ func TestSampleIsBounded(t *testing.T) {
 	if f.Count != r.Sample.Items || len(f.Examples) != 5 {
 		t.Errorf("got %d records and %d examples, want %d and 5", f.Count, len(f.Examples), r.Sample.Items)
 	}
-	if !strings.Contains(r.Text(), "may still be there") {
-		t.Errorf("the text does not say that it is a sample:\n%s", r.Text())
-	}
+	check.Contains(t, r.Text(), "may still be there", "the text does not say that it is a sample")
 	if r = a.run(t, func(o *preflight.Options) { o.SampleUnits = 3 }); r.Sample.Items >= 300 || r.Sample.Complete {
 		t.Errorf("got %+v with a bound of 3 units", r.Sample)
 	}

@@ -3,6 +3,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -61,3 +62,19 @@ func Fault(t T, err error, code fault.Code, format string, args ...any) {
 
 // ErrorOf returns the error of a call that also returns a value.
 func ErrorOf[V any](_ V, err error) error { return err }
+
+// Contains reports a text that does not have a part. The format says what the text is.
+func Contains(t T, text, part, format string, args ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s: no %q in\n%s", fmt.Sprintf(format, args...), part, text)
+	}
+}
+
+// Lacks reports a text that has a part which it must not have. The format says what the text is.
+func Lacks(t T, text, part, format string, args ...any) {
+	t.Helper()
+	if strings.Contains(text, part) {
+		t.Errorf("%s: there is %q in\n%s", fmt.Sprintf(format, args...), part, text)
+	}
+}
