@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/testing/check"
 )
@@ -38,9 +36,7 @@ func TestLoCoMo(t *testing.T) {
 		},
 		Questions: []Question{{"a", "multi-hop", "2022", []string{"D1:2", "D3:1"}}},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "the result")
 	if got[0].Messages() != 3 {
 		t.Errorf("%d messages", got[0].Messages())
 	}

@@ -170,9 +170,7 @@ func TestLimit(t *testing.T) {
 	}
 	list[30].Relevant, list[110].Relevant = true, true
 	want := cutoff.Shares{0, 0, 0, 0, 0.5, 0.5, 0.5}
-	if diff := cmp.Diff(want, byWords(pool{words: list, evidence: 2})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, byWords(pool{words: list, evidence: 2}), "the result")
 }
 
 // talks is a file of three conversations.

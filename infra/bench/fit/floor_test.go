@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestFloor checks that a ranking is refused where it finds less than the index or BM25, on a data set or for a class
@@ -104,7 +103,5 @@ func TestIndexShares(t *testing.T) {
 	for class, shares := range indexShares(pools)["a"] {
 		got[class] = shares[cutoff.R5]
 	}
-	if diff := cmp.Diff(map[string]float64{"one": 1, "two": 0, evidence.All: 2.0 / 3}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, map[string]float64{"one": 1, "two": 0, evidence.All: 2.0 / 3}, got, "the result")
 }

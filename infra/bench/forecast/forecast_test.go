@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
@@ -30,9 +28,8 @@ func TestDocumentIsOfItsData(t *testing.T) {
 	t.Parallel()
 	document := check.Got(os.ReadFile(docs + "/scale.md"))(t)
 	want := check.Got(read(t).markdown())(t)
-	if diff := cmp.Diff(want, string(document)); diff != "" {
-		t.Errorf("docs/scale.md is not of the data in docs/scale (-): run go -C infra/bench run ./forecast -render\n%s", diff)
-	}
+	check.Same(t, want, string(document),
+		"docs/scale.md (+) is not of the data in docs/scale (-): run go -C infra/bench run ./forecast -render")
 }
 
 // TestDataIsComplete looks for units, prices and dates that are missing: a missing one would count as nothing.

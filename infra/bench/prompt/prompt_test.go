@@ -136,9 +136,7 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 	} {
 		r := held()
 		change(&r)
-		if got := strings.Join(r.report().Missed(), "; "); got != missed {
-			t.Errorf("missed %q, want %q", got, missed)
-		}
+		check.Equal(t, missed, strings.Join(r.report().Missed(), "; "), "missed")
 	}
 }
 

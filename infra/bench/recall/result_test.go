@@ -97,7 +97,5 @@ func TestSection(t *testing.T) {
 		t.Error("the worse data set is not first")
 	}
 	r.Sets = []*setResult{{Name: "x", Rankings: []ranking{found(words, 0.5, 0.5)}}}
-	if text := r.markdown(); strings.Contains(text, "has to hold") {
-		t.Errorf("bars of a run without weights that leave something out:\n%s", text)
-	}
+	check.Lacks(t, r.markdown(), "has to hold", "bars of a run without weights that leave something out")
 }

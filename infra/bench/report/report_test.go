@@ -84,8 +84,6 @@ func TestThousands(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 7.5: "7.5", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", 0.1: "0.1",
 	} {
-		if got := report.Thousands(v); got != want {
-			t.Errorf("%v is written %q, want %q", v, got, want)
-		}
+		check.Equal(t, want, report.Thousands(v), "%v is written", v)
 	}
 }

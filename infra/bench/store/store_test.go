@@ -80,9 +80,7 @@ func TestRunHoldsItsBars(t *testing.T) {
 	b := newBench(meter.New(dynamodbtest.Client(t), table.CreateTableInput(name)), name)
 	r := check.Got(b.run(t.Context(), []int{0, 60, 160}, 3))(t)
 	for _, missed := range r.Missed() {
-		if !strings.Contains(missed, last) {
-			t.Errorf("not held: %s", missed)
-		}
+		check.Contains(t, missed, last, "not held")
 	}
 	for of, row := range b.rows {
 		if len(row.times) != 3 || row.calls < 3 {
@@ -148,9 +146,7 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 		c.change(b)
 		var r report.Result
 		b.addBars(&r)
-		if missed := strings.Join(r.Missed(), "; "); missed != c.missed {
-			t.Errorf("%s: missed %q, want %q", name, missed, c.missed)
-		}
+		check.Equal(t, c.missed, strings.Join(r.Missed(), "; "), "%s: missed", name)
 	}
 }
 

@@ -3,8 +3,6 @@ package cutoff_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/internal/testing/check"
 )
@@ -22,9 +20,7 @@ func TestOf(t *testing.T) {
 		{996, true, 0.05},
 	}
 	want := cutoff.Shares{0.5, 1, 1, 0, 1, 1, 1}
-	if diff := cmp.Diff(want, cutoff.Of(list, list, 2)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, cutoff.Of(list, list, 2), "the result")
 	want[cutoff.B500] = 1 // the longest message is worth less for its tokens than the evidence
 	check.Same(t, want, cutoff.Of(list, cutoff.ByValue(list), 2), "by value")
 	want = cutoff.Shares{0.25, 0.5, 0.5, 0, 0.5, 0.5, 0.5} // a half of the evidence is not in the ranking

@@ -3,10 +3,9 @@ package evidence
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // bench is a bench with a conversation of three messages and a question for two of them, without a stack.
@@ -31,9 +30,7 @@ func TestBaseline(t *testing.T) {
 	if words["drink"].Questions != 1 || words[All].Questions != 2 {
 		t.Errorf("%+v", words)
 	}
-	if diff := cmp.Diff([]string{"colour", "drink", All}, words.Categories()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{"colour", "drink", All}, words.Categories(), "the result")
 	if _, shares := words[All].Worst(); shares != (PromptShares{1, 1}) {
 		t.Errorf("%+v of the evidence is within the budget of a prompt", shares)
 	}
@@ -53,9 +50,7 @@ func TestMean(t *testing.T) {
 		"colour": {1, cutoff.Shares{1, 1}, at(1)}, "drink": {2, cutoff.Shares{0, 0.5}, at(0.25)},
 		All: {3, cutoff.Shares{1.0 / 3, 2.0 / 3}, at(0.5)},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "the result")
 	if place, shares := got["drink"].Worst(); place != kitchen || shares.In != 0.25 {
 		t.Errorf("%v has %+v", place, shares)
 	}
@@ -72,7 +67,5 @@ func TestSharesIn(t *testing.T) {
 	} {
 		blocks[i].Items = items
 	}
-	if got := c.sharesIn(blocks[:]); got != (PromptShares{0.75, 0.5}) {
-		t.Errorf("%+v of the evidence is in the prompt", got)
-	}
+	check.Equal(t, (PromptShares{0.75, 0.5}), c.sharesIn(blocks[:]), "of the evidence is in the prompt")
 }
