@@ -51,6 +51,7 @@ func (p *planner) openLoop(l openLoop) {
 // A message from before the todo ends nothing. What recurs and was done, or was moved once, is due again.
 func (p *planner) closeLoop(l closedLoop) {
 	ids, at := p.evidence(l.MessageIDs)
+	to, isMovedOnce := l.movedOnce(p.opened)
 	for _, t := range p.todos {
 		if t.ID != p.ids[l.ID] || !p.isOpen(t) || len(ids) == 0 || at.Before(t.CreatedAt) {
 			continue
@@ -60,9 +61,12 @@ func (p *planner) closeLoop(l closedLoop) {
 			p.forgetMessages = slices.Concat(p.forgetMessages, t.MessageIDs, ids)
 		}
 		switch {
-		case t.Every != "" && l.isMovedOnce(p.opened):
-			next := t.DueAfter(at.In(p.zone).AddDate(0, 0, -1))
-			*t = t.Again(next.Start(p.zone))
+		case t.Every != "" && isMovedOnce:
+			next := t.DueAfter(at.In(p.zone).AddDate(0, 0, -1)).Start(p.zone)
+			if !to.IsZero() && to.Start(p.zone).Before(next) { // it stands for the one before
+				next = at.In(p.zone)
+			}
+			*t = t.Again(next)
 		case l.Outcome != outcomeDone:
 			t.Status, t.EndedBy = longterm.TodoCancelled, ids
 		case t.Every != "":
@@ -74,12 +78,18 @@ func (p *planner) closeLoop(l closedLoop) {
 	}
 }
 
-// isMovedOnce reports whether a promise is moved, and what the same messages open in its place does not recur.
-func (l closedLoop) isMovedOnce(opened []openLoop) bool {
-	return l.Outcome == outcomeMoved && slices.ContainsFunc(opened, func(o openLoop) bool {
+// movedOnce reports whether a promise is moved, and what the same messages open in its place does not recur. It returns
+// the day of that.
+func (l closedLoop) movedOnce(opened []openLoop) (to longterm.Moment, isOnce bool) {
+	at := slices.IndexFunc(opened, func(o openLoop) bool {
 		isOf := func(id string) bool { return slices.Contains(l.MessageIDs, id) }
 		return !o.Every.IsKnown() && slices.ContainsFunc(o.MessageIDs, isOf)
 	})
+	if l.Outcome != outcomeMoved || at < 0 {
+		return to, false
+	}
+	to, _ = longterm.ParseMoment(opened[at].Due) // a text that is no day says nothing
+	return to, true
 }
 
 // isOpen reports whether a known todo is an open loop that the session may speak of: one of its coach, or of another
