@@ -278,3 +278,36 @@ func TestForgetPrompts(t *testing.T) {
 	want := []prompt.StoredPrompt{saved[5], saved[4], saved[3], saved[1], saved[0]}
 	check.Same(t, want, listPrompts(t, s, "", 50), "saved prompts")
 }
+
+// TestPromptsAfterADeletion deletes a message of a session that stays. The prompts of the session that were built since
+// then stay, without their text, and so do the prompts that are kept for turns since then.
+func TestPromptsAfterADeletion(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	createSession(t, s, alice, coach, "t")
+	keeper := s.Turns.(conversation.TurnKeeper)
+	save := func(key string) (prompt.StoredPrompt, conversation.Turn) {
+		s.advance(time.Minute)
+		turn := check.Got(s.Turns.BeginTurn(t.Context(), alice, turnWithKey(key), time.Minute))(t)
+		saved := s.savePrompt(t, "t")
+		saved.Text = []byte("quoted")
+		check.OK(t, s.Prompts.SavePrompt(t.Context(), alice, saved))
+		check.Got(keeper.KeepPrompt(t.Context(), alice, turn, conversation.KeptPrompt{
+			PromptID: saved.ID, Data: saved.Text, Until: s.clock().Add(time.Hour),
+		}))(t)
+		return saved, turn
+	}
+	before, quoting := save("before")
+	s.advance(time.Millisecond)
+	span := erasure.PromptSpan{
+		SessionID: "t", Stays: true, From: before.CreatedAt, To: s.clock().Add(time.Hour), DeletedAt: s.clock(),
+	}
+	after, later := save("after")
+	for range 2 {
+		check.OK(t, s.Prompts.DeletePrompts(t.Context(), alice, span))
+	}
+	after.Text = nil
+	check.Same(t, []prompt.StoredPrompt{after}, listPrompts(t, s, "", 50), "saved prompts")
+	checkFault(t, errorOf(keeper.KeptPrompt(t.Context(), alice, quoting)), fault.NotFound, "a kept prompt that may quote")
+	check.Got(keeper.KeptPrompt(t.Context(), alice, later))(t)
+}

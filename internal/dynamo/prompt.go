@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -112,7 +113,12 @@ const parallelTextDeletions = 8
 // that was created after the deletion is another one, even if its id is the same.
 func (s *PromptStore) DeletePrompts(ctx context.Context, user conversation.UserID, span erasure.PromptSpan) error {
 	const op = "delete prompts"
-	var own, others []table.Key
+	later := table.PromptPrefix + conversation.FormatTime(span.DeletedAt.Add(time.Millisecond))
+	own, err := s.keptBefore(ctx, user, later)
+	if err != nil {
+		return err
+	}
+	var others []table.Key
 	where := table.Between(user, table.PromptPrefix+conversation.FormatTime(span.From),
 		table.PromptPrefix+conversation.FormatTime(span.To))
 	only := []string{table.AttrPK, table.AttrSK, table.AttrSessionID, table.AttrSessionCreatedAt}
@@ -120,10 +126,12 @@ func (s *PromptStore) DeletePrompts(ctx context.Context, user conversation.UserI
 		if err != nil {
 			return err
 		}
-		if it.String(table.AttrSessionID) == span.SessionID && !table.SessionCreatedAt(it).After(span.DeletedAt) {
-			own = append(own, table.KeyOf(it))
+		k := table.KeyOf(it)
+		isLater := span.Stays && k.SK >= later || table.SessionCreatedAt(it).After(span.DeletedAt)
+		if it.String(table.AttrSessionID) == span.SessionID && !isLater {
+			own = append(own, k)
 		} else {
-			others = append(others, table.KeyOf(it))
+			others = append(others, k)
 		}
 	}
 	hasText := table.Has(table.AttrText)
@@ -136,4 +144,21 @@ func (s *PromptStore) DeletePrompts(ctx context.Context, user conversation.UserI
 		})
 	}
 	return table.Failed(op, errors.Join(work.Wait(), s.db.DeleteAll(ctx, own)))
+}
+
+// keptBefore returns the keys of the prompts that are kept for turns, of those with a lower key as a stored prompt.
+func (s *PromptStore) keptBefore(ctx context.Context, user conversation.UserID, sk string) ([]table.Key, error) {
+	var keys []table.Key
+	q := table.Query{
+		Where: table.WithPrefix(user, table.KeptPrefix), Only: []string{table.AttrPK, table.AttrSK, table.AttrPromptID},
+	}
+	for it, err := range s.db.Query(ctx, "list kept prompts", q) {
+		if err != nil {
+			return nil, err
+		}
+		if built, ok := table.PromptSK(it.String(table.AttrPromptID)); ok && built < sk {
+			keys = append(keys, table.KeyOf(it))
+		}
+	}
+	return keys, nil
 }

@@ -64,14 +64,17 @@ type ForgettingStore interface {
 // PromptStore deletes what stored prompts quote.
 type PromptStore interface {
 	// DeletePrompts deletes the session's prompts that were built in that span of time, and the text of all other prompts
-	// of the span. Their manifests quote nothing and stay.
+	// of the span. Their manifests quote nothing and stay. It also deletes the prompts that were kept for turns before the
+	// deletion.
 	DeletePrompts(ctx context.Context, user conversation.UserID, span PromptSpan) error
 }
 
 // PromptSpan is the prompts that may quote what was deleted: those built from one time until before another. Those of
-// the session go, unless it is a session of the same id that was created after the deletion.
+// the session go, unless it is a session of the same id that was created after the deletion. Where the session stays,
+// those of it that were built after the deletion stay without their text.
 type PromptSpan struct {
 	SessionID string
+	Stays     bool
 	From, To  time.Time
 	DeletedAt time.Time
 }
@@ -247,6 +250,7 @@ func (s *Service) deletePrompts(ctx context.Context, t Tombstone) error {
 		span.SessionID, span.From = t.Session.ID, t.Session.CreatedAt.Add(-promptsBefore)
 	case t.Message != nil:
 		span.SessionID, span.From = t.Message.SessionID, t.Message.Timestamp.Add(-promptsBefore)
+		span.Stays = true
 	default:
 		return nil
 	}
