@@ -168,6 +168,9 @@ func (s *CollectionStore[T]) Update(ctx context.Context, user conversation.UserI
 		if err := change(&to); err != nil {
 			return false, err
 		}
+		if s.kind.Changed != nil {
+			to = s.kind.Changed(from.value, to)
+		}
 		*s.kind.ID(&to) = id
 		return s.writeChanged(ctx, user, recordChange[T]{from: &from, to: to, generation: generation}, b)
 	})

@@ -176,6 +176,23 @@ func TestCollectionPages(t *testing.T) {
 	checkField(t, err, "cursor")
 }
 
+// TestEditedMemories expects the time of the app's last change of a memory's words, and of nothing else of it.
+func TestEditedMemories(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	m := create(t, s.Memories, longterm.Memory{Content: "Takes 3 mg."})
+	for i, step := range []struct {
+		content string
+		want    time.Time
+	}{{"Takes 3 mg.", time.Time{}}, {"Takes 5 mg.", start.Add(time.Hour)}, {"takes 5 mg", start.Add(time.Hour)}} {
+		got := check.Got(s.Memories.Update(t.Context(), alice, m.ID, func(m *longterm.Memory) error {
+			m.Content, m.Pinned, m.UpdatedAt = step.content, true, start.Add(time.Duration(i)*time.Hour)
+			return nil
+		}))(t)
+		check.Equal(t, step.want, got.EditedAt, "step %d", i)
+	}
+}
+
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -31,6 +31,8 @@ type Kind[T any] struct {
 	Group func(T) string
 	// Content, if set, is what a deleted record leaves a trace of, so that extraction does not bring it back.
 	Content func(T) string
+	// Changed, if set, is the record as it is stored after the app has changed it.
+	Changed func(before, after T) T
 	// Indexed says that the records have vectors.
 	Indexed bool
 }
@@ -83,6 +85,12 @@ func MemoryKind() Kind[Memory] {
 		Limit:  200, MaxBytes: 256 << 10, Keep: func(m Memory, now time.Time) bool { return m.Pinned && holds(m, now) },
 		Before:  func(a, b Memory) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID, b.ID)) },
 		Content: func(m Memory) string { return m.Content + " " + m.About },
+		Changed: func(before, after Memory) Memory {
+			if Normalize(before.Content) != Normalize(after.Content) {
+				after.EditedAt = after.UpdatedAt
+			}
+			return after
+		},
 		Indexed: true,
 	}
 }

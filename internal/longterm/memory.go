@@ -82,6 +82,8 @@ type Memory struct {
 	EndedReason  EndedReason `stored:"endedReason,omitempty"`
 	// EndedBy are the messages that ended it, none where another memory or the app did.
 	EndedBy []string `stored:"endedBy,omitempty"`
+	// EditedAt is when the app last changed the content: what messages said before is another.
+	EditedAt time.Time `stored:"editedAt,omitempty"`
 	// ExpiresAt is when the memory is gone, in whole seconds. Zero is never.
 	ExpiresAt time.Time `stored:"expiresAt,seconds"`
 	CreatedAt time.Time `stored:"createdAt,omitempty"`

@@ -31,14 +31,15 @@ func ended(id, by string, reason longterm.EndedReason, at time.Time, message str
 	}
 }
 
-// TestCorrectionsTravel marks a found message whose statement was replaced, once or twice, taken back or is over, with
-// what took its place, at any budget that has the message at all. Messages whose statements hold have no mark.
+// TestCorrectionsTravel marks a found message whose statement was replaced, once or twice, by a message or by the app,
+// taken back or is over, with what took its place, at any budget that has the message at all. Messages whose statements
+// hold have no mark.
 func TestCorrectionsTravel(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p, r := recalled(w, says(0, "I live in Porto."), says(1, "I have a dog."), says(2, "I am a pirate king."),
 		says(3, "I work as a nurse."), says(4, "I lived in Rome until I moved. "+strings.Repeat("Rome is loud. ", 60)),
-		says(5, "I take 22 units."), answers(6, "Then 22 it is."))
+		says(5, "I take 22 units."), answers(6, "Then 22 it is."), says(7, "I weigh 80 kilos."))
 	day := now.AddDate(0, 0, -9)
 	p.snapshot.Memories = []longterm.Memory{
 		ended("porto", "faro", longterm.EndedReplaced, day, "msg_past_1"),
@@ -46,7 +47,14 @@ func TestCorrectionsTravel(t *testing.T) {
 		ended("units", "", longterm.EndedFalse, day, "msg_past_6"),
 		{ID: "lagos", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The user lives in Lagos."},
 		ended("dog", "", longterm.EndedOver, day, "msg_past_2"), ended("king", "", longterm.EndedFalse, day, "msg_past_3"),
-		{ID: "nurse", Type: longterm.ProfileMemory, Content: "Is a nurse.", MessageIDs: []string{"msg_past_4"}},
+		{
+			ID: "nurse", Type: longterm.ProfileMemory, Content: "Is a nurse.", MessageIDs: []string{"msg_past_4"},
+			EditedAt: day.AddDate(-1, 0, 0), // before the message
+		},
+		{
+			ID: "weight", Type: longterm.ProfileMemory, Content: "The user weighs 81 kilos.", EditedAt: day,
+			MessageIDs: []string{"msg_past_8"},
+		},
 		ended("rome", "lagos", longterm.EndedReplaced, day, "msg_past_5"),
 	}
 	for budget := 256; budget < 4000; budget += 61 {
@@ -54,6 +62,7 @@ func TestCorrectionsTravel(t *testing.T) {
 		text := systemText(build(t, w.service(now), "u", r))
 		for said, mark := range map[string]string{
 			"I live in Porto.":    " (since replaced on 31 January 2026: The user lives in Lagos.)",
+			"I weigh 80 kilos.":   " (since replaced on 27 January 2026: The user weighs 81 kilos.)",
 			"I take 22 units.":    " (not true, the user said on 27 January 2026)",
 			"I have a dog.":       " (over since 27 January 2026)",
 			"I am a pirate king.": " (not true, the user said on 27 January 2026)",
@@ -69,7 +78,7 @@ func TestCorrectionsTravel(t *testing.T) {
 		if strings.Contains(text, "Rome is loud") && !strings.Contains(text, "… (since replaced on 27 January 2026: The") {
 			t.Errorf("%d tokens: a long message lost its mark:\n%s", budget, text)
 		}
-		if budget > 3000 && strings.Count(text, "since replaced") != 2 {
+		if budget > 3000 && strings.Count(text, "since replaced") != 3 {
 			t.Errorf("%d tokens: marks are missing:\n%s", budget, text)
 		}
 	}

@@ -27,6 +27,9 @@ func correct(c *chooser, e *Candidate) {
 	told := longterm.NewLikeness(e.Text)
 	for _, of := range ended[:min(len(ended), maxMarks)] {
 		isSaid := func(n uint16) bool { return slices.Contains(told, n) }
+		if e.At.After(of.ValidUntil) {
+			continue // it says what holds since
+		}
 		if of.IsNamed && e.Role == conversation.RoleAssistant &&
 			!slices.ContainsFunc(longterm.NewLikeness(of.Content), isSaid) {
 			continue // it answers something else that the message said

@@ -121,7 +121,7 @@ func (src *Sources) complete(got *read) {
 	src.addLongTerm(got.snapshot)
 	src.addHits(got.hits)
 	src.countUnrecalled(got.hits)
-	if len(src.Past) > 0 {
+	if len(src.Past)+len(src.Ended) > 0 {
 		src.addEvidence()
 	}
 }
@@ -182,6 +182,15 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
 		return !src.allowsMemory(m)
 	})
+	for _, m := range src.Snapshot.Memories {
+		if m.EditedAt.IsZero() || m.EndedReason != "" {
+			continue
+		}
+		said := longterm.Memory{EndedReason: longterm.EndedReplaced, SupersededBy: m.ID, ValidUntil: m.EditedAt}
+		for _, id := range m.MessageIDs { // what they said is not known any more
+			src.Ended[id] = append(src.Ended[id], Ending{said, false})
+		}
+	}
 	src.Snapshot.Todos = slices.DeleteFunc(slices.Clone(snapshot.Todos), func(t longterm.Todo) bool {
 		return !src.allowsTodo(t)
 	})
