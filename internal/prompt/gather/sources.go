@@ -168,6 +168,19 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 			statements[id]++
 		}
 	}
+	src.Lapsed = src.lapsed(snapshot.Memories)
+	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
+		return !src.allowsMemory(m)
+	})
+	src.addEndings(statements)
+	src.Snapshot.Todos = slices.DeleteFunc(slices.Clone(snapshot.Todos), func(t longterm.Todo) bool {
+		return !src.allowsTodo(t)
+	})
+}
+
+// addEndings adds what ended of that which messages said, and what the app has changed of it. statements are how many
+// memories are from each message.
+func (src *Sources) addEndings(statements map[string]int) {
 	slices.SortFunc(src.Past, func(a, b longterm.Memory) int {
 		return cmp.Or(b.ValidUntil.Compare(a.ValidUntil), cmp.Compare(a.ID, b.ID))
 	})
@@ -178,12 +191,8 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 			src.Ended[id] = append(src.Ended[id], Ending{m, isOther && src.allowsOrigin(m)})
 		}
 	}
-	src.Lapsed = src.lapsed(snapshot.Memories)
-	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
-		return !src.allowsMemory(m)
-	})
 	for _, m := range src.Snapshot.Memories {
-		if m.EditedAt.IsZero() || m.EndedReason != "" {
+		if m.EditedAt.IsZero() || !m.Valid(src.Now.In(src.Zone)) {
 			continue
 		}
 		said := longterm.Memory{EndedReason: longterm.EndedReplaced, SupersededBy: m.ID, ValidUntil: m.EditedAt}
@@ -191,9 +200,6 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 			src.Ended[id] = append(src.Ended[id], Ending{said, false})
 		}
 	}
-	src.Snapshot.Todos = slices.DeleteFunc(slices.Clone(snapshot.Todos), func(t longterm.Todo) bool {
-		return !src.allowsTodo(t)
-	})
 }
 
 // IsFrom reports whether a memory was said in a session until a time. Where the session of its messages was not read,
