@@ -1291,8 +1291,7 @@ type ProviderFunction struct {
 	Name string `json:"name"`
 	// The JSON schema of the tool's arguments.
 	Parameters map[string]any `json:"parameters"`
-	// Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the
-	// app's.
+	// True for the prompt's tools: the arguments match the schema.
 	Strict bool `json:"strict"`
 }
 
@@ -1340,8 +1339,7 @@ type ProviderResponseTool struct {
 	Name string `json:"name"`
 	// The JSON schema of the tool's arguments.
 	Parameters map[string]any `json:"parameters"`
-	// Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the
-	// app's.
+	// True for the prompt's tools: the arguments match the schema.
 	Strict bool `json:"strict"`
 	// Always function. One of function.
 	Type string `json:"type"`

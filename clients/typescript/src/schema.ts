@@ -2829,7 +2829,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
-            /** @description Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the app's. */
+            /** @description True for the prompt's tools: the arguments match the schema. */
             strict: boolean;
         };
         ProviderPart: {
@@ -2919,7 +2919,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
-            /** @description Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the app's. */
+            /** @description True for the prompt's tools: the arguments match the schema. */
             strict: boolean;
             /**
              * @description Always function.

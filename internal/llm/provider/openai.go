@@ -42,7 +42,7 @@ type Function struct {
 	Name        string          `json:"name" doc:"The name."`
 	Description string          `json:"description" doc:"What the tool does, for the model."`
 	Parameters  json.RawMessage `json:"parameters" doc:"The JSON schema of the tool's arguments."`
-	Strict      bool            `json:"strict" doc:"Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the app's."`
+	Strict      bool            `json:"strict" doc:"True for the prompt's tools: the arguments match the schema."`
 }
 
 func newChat(messages []llm.Message, tools []llm.Tool) *Chat {

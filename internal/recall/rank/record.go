@@ -91,12 +91,11 @@ func join(records []record) (groups int) {
 
 // comparePart orders candidates by their sessions, their records, and the parts of one record.
 func comparePart(a, b *Candidate) int {
-	if bySession := strings.Compare(a.Session, b.Session); bySession != 0 {
-		return bySession
+	bySession := cmp.Or(strings.Compare(a.Session, b.Session), strings.Compare(a.Context, b.Context),
+		cmp.Compare(a.Seq, b.Seq))
+	if bySession != 0 {
+		return bySession // texts are compared for few
 	}
-	if a.Seq != b.Seq && a.Context == b.Context {
-		return cmp.Compare(a.Seq, b.Seq)
-	}
-	return cmp.Or(cmp.Compare(a.Context, b.Context), cmp.Compare(a.ID, b.ID), a.Time.Compare(b.Time),
-		cmp.Compare(a.Role, b.Role), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Score, b.Score))
+	return cmp.Or(strings.Compare(a.ID, b.ID), a.Time.Compare(b.Time), strings.Compare(a.Role, b.Role),
+		strings.Compare(a.Text, b.Text), cmp.Compare(a.Score, b.Score))
 }
