@@ -61,7 +61,7 @@ func (s *fixture) checkFirstSweep(m []conversation.Message) {
 }
 
 // TestStoredPromptsLoseDeletedTexts deletes a message or a session. Only the prompts that were stored before it was
-// written, or well after the deletion, keep their texts.
+// written, or well after the deletion, keep their texts. Of a session that stays, a prompt from after the deletion stays.
 func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 	for name, remove := range map[string]func(s *fixture, m conversation.Message) error{
 		"message": func(s *fixture, m conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m.ID) },
@@ -80,12 +80,15 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 			if !s.quotes(early) || s.quotes(after) {
 				t.Errorf("the earlier prompt has its text: %v, the later one: %v", s.quotes(early), s.quotes(after))
 			}
-			late := s.savePrompt("other") // it was being built at the time
+			late, again := s.savePrompt("other"), s.savePrompt("s") // they were being built at the time
 			s.advance(20 * time.Minute)
 			fresh := s.savePrompt("other")
 			check.Got(s.sweep())(t)
 			if s.quotes(late) || !s.quotes(fresh) {
 				t.Errorf("the prompt that came late has its text: %v, a later one: %v", s.quotes(late), s.quotes(fresh))
+			}
+			if name == "message" && s.quotes(again) {
+				t.Error("the session's prompt that came late has its text")
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestCorrectionsTravel(t *testing.T) {
 	w := newFixture()
 	p, r := recalled(w, says(0, "I live in Porto."), says(1, "I have a dog."), says(2, "I am a pirate king."),
 		says(3, "I work as a nurse."), says(4, "I lived in Rome until I moved. "+strings.Repeat("Rome is loud. ", 60)),
-		says(5, "I take 22 units."), answers(6, "Then 22 it is."), says(7, "I weigh 80 kilos."))
+		says(5, "I take 22 units."), answers(6, "Then 22 it is."), says(7, "I weigh 80 kilos."), says(8, "I own a boat."))
 	day := now.AddDate(0, 0, -9)
 	p.snapshot.Memories = []longterm.Memory{
 		ended("porto", "faro", longterm.EndedReplaced, day, "msg_past_1"),
@@ -55,6 +55,10 @@ func TestCorrectionsTravel(t *testing.T) {
 			ID: "weight", Type: longterm.ProfileMemory, Content: "The user weighs 81 kilos.", EditedAt: day,
 			MessageIDs: []string{"msg_past_8"},
 		},
+		{
+			ID: "boat", Type: longterm.ProfileMemory, Content: "Owns two boats.", EditedAt: day, Status: longterm.Waiting,
+			MessageIDs: []string{"msg_past_9"},
+		},
 		ended("rome", "lagos", longterm.EndedReplaced, day, "msg_past_5"),
 	}
 	for budget := 256; budget < 4000; budget += 61 {
@@ -67,6 +71,7 @@ func TestCorrectionsTravel(t *testing.T) {
 			"I have a dog.":       " (over since 27 January 2026)",
 			"I am a pirate king.": " (not true, the user said on 27 January 2026)",
 			"I work as a nurse.":  "\n",
+			"I own a boat.":       "\n",
 		} {
 			if _, rest, told := strings.Cut(text, "[User] "+said); told && !strings.HasPrefix(rest+"\n", mark) {
 				t.Errorf("%d tokens: %q is followed by %.80q", budget, said, rest)
@@ -84,15 +89,18 @@ func TestCorrectionsTravel(t *testing.T) {
 	}
 }
 
-// TestSuccessorOfAnotherContext marks a message whose successor the user keeps apart, without a word of it.
+// TestSuccessorOfAnotherContext marks a message whose successor the user keeps apart, and whose statement was also made
+// there, without a word of it.
 func TestSuccessorOfAnotherContext(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p, r := recalled(w, says(0, "I live in Porto."))
 	p.converse("apart", "workout_log", "c", now.Add(-99*time.Hour), says(0, "secret-home"))
 	p.access.Preferences.Unshared = map[string]bool{"workout_log": true}
+	porto := ended("secret-porto", "faro", longterm.EndedReplaced, now.AddDate(0, 0, -9), "msg_past_1")
+	porto.MessageIDs = append(porto.MessageIDs, "msg_apart_1")
 	p.snapshot.Memories = []longterm.Memory{
-		ended("porto", "faro", longterm.EndedReplaced, now.AddDate(0, 0, -9), "msg_past_1"),
+		porto,
 		{
 			ID: "faro", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "secret-home",
 			MessageIDs: []string{"msg_apart_1"},

@@ -192,7 +192,7 @@ func (src *Sources) addEndings(statements map[string]int) {
 		}
 	}
 	for _, m := range src.Snapshot.Memories {
-		if m.EditedAt.IsZero() || !m.Valid(src.Now.In(src.Zone)) {
+		if m.EditedAt.IsZero() {
 			continue
 		}
 		said := longterm.Memory{EndedReason: longterm.EndedReplaced, SupersededBy: m.ID, ValidUntil: m.EditedAt}
