@@ -61,7 +61,7 @@ func (s *fixture) checkFirstSweep(m []conversation.Message) {
 }
 
 // TestStoredPromptsLoseDeletedTexts deletes a message or a session. Only the prompts that were stored before it was
-// written, or well after the deletion, keep their texts. Of a session that stays, a prompt from after the deletion stays.
+// written, or well after the deletion, keep their texts. In a session that stays, a prompt of after the deletion stays.
 func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 	for name, remove := range map[string]func(s *fixture, m conversation.Message) error{
 		"message": func(s *fixture, m conversation.Message) error { return s.DeleteMessage(t.Context(), ann, "s", m.ID) },
