@@ -8,6 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // recalled is a user with messages of long ago, found best first.
@@ -181,6 +182,38 @@ func TestSummariesAreCorrected(t *testing.T) {
 			if isOwn := recipe == prompt.WorkingContext; told == isOwn {
 				t.Errorf("%s tells the summary: %v", recipe, told)
 			}
+		}
+	}
+}
+
+// TestQuotesAreCorrected marks each message that is quoted because no summary has it yet: one whose words the memory
+// has, one in other words, and one of which the app has changed what was noted. No budget has one without its mark.
+func TestQuotesAreCorrected(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat(" And on and on.", 16)
+	w := newFixture()
+	p := w.user("u")
+	p.converse("there", "program_designer", "c", now.Add(-3*time.Hour),
+		says(0, "The user said home."+long), says(minute, "Am 20."), says(2*minute, "Lea may have peanuts."))
+	day := now.Add(-time.Hour)
+	age := ended("age", "", longterm.EndedFalse, day, "msg_there_2")
+	age.Content = "Twenty years old."
+	p.snapshot.Memories = []longterm.Memory{
+		ended("home", "", longterm.EndedOver, day, "msg_there_1"), age,
+		{
+			ID: "lea", Type: longterm.ProfileMemory, Content: "Lea may have cashews.", EditedAt: day,
+			MessageIDs: []string{"msg_there_3"},
+		},
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hi"))
+	r := prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}
+	for tokens := 256; tokens < 600; tokens++ {
+		r.Budget = &prompt.Budget{Tokens: tokens}
+		_, told, isTold := strings.Cut(systemText(build(t, w.service(now), "u", r))+"\n", "hours ago]: ")
+		if isTold || tokens > 500 {
+			check.Contains(t, told, `home.`+long+`" (over since 5 February 2026) User: "Am 20." (not true, the user said on 5 `+
+				`February 2026) User: "Lea may have peanuts." (since replaced on 5 February 2026: Lea may have cashews.)`+"\n",
+				"%d tokens", tokens)
 		}
 	}
 }

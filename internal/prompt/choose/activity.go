@@ -114,11 +114,13 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 				tokens, summary = 0, reasonSummary+" without what "+block.Safety+" has"
 			}
 			if without = "for " + block.Safety + " has its summary"; rest != "" {
-				parts = append(parts, rest)
+				told := Candidate{SessionID: e.SessionID, At: e.At, Text: rest, Tokens: tokens}
+				correctSummary(c, &told)
+				parts, tokens, e.MinChars = append(parts, told.Text), told.Tokens, told.MinChars
 			}
 		}
 	}
-	quotes := quotedSince(c, e, other, covered)
+	quotes, isMarked := quotedSince(c, e, other, covered)
 	switch {
 	case len(parts) == 0:
 		e.Why = "its last messages, " + without
@@ -128,28 +130,32 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 		e.Why = summary + " and the messages after it"
 		parts = append(parts, "Since then:")
 	}
-	e.Text = strings.TrimSpace(strings.Join(append(parts, quotes...), " "))
+	if e.Text = strings.TrimSpace(strings.Join(append(parts, quotes...), " ")); isMarked {
+		e.MinChars = utf8.RuneCountInString(e.Text) // no message is told without its mark
+	}
 }
 
-// quotedSince quotes the last messages of another session that its summary does not cover.
-func quotedSince(c *chooser, e *Candidate, other *conversation.Session, covered int) []string {
+// quotedSince quotes the last messages of another session that its summary does not cover, with the marks of what ended
+// of them.
+func quotedSince(c *chooser, e *Candidate, other *conversation.Session, covered int) (quotes []string, isMarked bool) {
 	fresh := slices.DeleteFunc(slices.Clone(c.BySession[other.ID]),
 		func(m *conversation.Message) bool {
 			return m.Seq <= covered || !untrusted.HasVisible(m.Content) ||
 				m.Role == conversation.RoleUser && c.repeatsSafety(m.Content, e.Fresh)
 		})
 	if !slices.ContainsFunc(fresh, func(m *conversation.Message) bool { return !word.IsReceipt(m.Content) }) {
-		return nil
+		return nil, false
 	}
-	var quotes []string
 	for _, m := range fresh[max(len(fresh)-maxUncovered, 0):] {
 		speaker := SpeakerName(m.Role)
 		if day := calendar.Label(m.Timestamp, c.Now, c.Zone); day != calendar.Label(other.LastMessageAt, c.Now, c.Zone) {
 			speaker += " (" + day + ")" // the label names another day
 		}
-		quotes = append(quotes, speaker+": "+inQuotes(untrusted.NameData(m.Content)))
+		marks := marksOf(c, c.Ended[m.ID], m.Role, m.Content, m.Timestamp)
+		quotes = append(quotes, speaker+": "+inQuotes(untrusted.NameData(m.Content))+marks)
+		isMarked = isMarked || marks != ""
 	}
-	return quotes
+	return quotes, isMarked
 }
 
 const reasonSummary = "its summary"

@@ -128,7 +128,7 @@ func Blocks(src *gather.Sources, plan Plan) []Block {
 		}
 		blocks[i].Candidates = choose(c, slot)
 		for _, e := range blocks[i].Candidates {
-			if e.Kind == KindSummary || e.Kind == kindSession {
+			if e.Kind == KindSummary {
 				correctSummary(c, e)
 			}
 		}

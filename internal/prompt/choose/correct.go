@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/word"
 )
@@ -20,17 +21,23 @@ const correctionChars = 160
 // correct marks a message from elsewhere that made a statement which holds no more, with what took its place, so that
 // the message is never told alone: "I live in Porto. (since replaced on 3 May 2026: The user lives in Faro.)".
 func correct(c *chooser, e *Candidate) {
-	ended := c.Ended[e.ID]
-	if len(ended) == 0 || e.Kind == kindCheckIn {
-		return
+	if marks := marksOf(c, c.Ended[e.ID], e.Role, e.Text, e.At); marks != "" && e.Kind != kindCheckIn {
+		e.Text, e.Tokens = e.Text+marks, 0
 	}
-	told := longterm.NewLikeness(e.Text)
+}
+
+// marksOf returns the marks of what ended of that which a message said.
+func marksOf(c *chooser, ended []gather.Ending, by conversation.Role, text string, at time.Time) (marks string) {
+	if len(ended) == 0 {
+		return ""
+	}
+	told := longterm.NewLikeness(text)
+	isSaid := func(n uint16) bool { return slices.Contains(told, n) }
 	for _, of := range ended[:min(len(ended), maxMarks)] {
-		isSaid := func(n uint16) bool { return slices.Contains(told, n) }
-		if e.At.After(of.ValidUntil) {
+		if at.After(of.ValidUntil) {
 			continue // it says what holds since
 		}
-		if of.IsNamed && e.Role == conversation.RoleAssistant &&
+		if of.IsNamed && by == conversation.RoleAssistant &&
 			!slices.ContainsFunc(longterm.NewLikeness(of.Content), isSaid) {
 			continue // it answers something else that the message said
 		}
@@ -38,9 +45,9 @@ func correct(c *chooser, e *Candidate) {
 		if of.IsNamed {
 			said = "\"" + excerpt(of.Content, correctionChars) + "\": "
 		}
-		e.Text += endMark(c, said, of.Memory)
+		marks += endMark(c, said, of.Memory)
 	}
-	e.Tokens = 0
+	return marks
 }
 
 // maxMarks is how many ends of what a message said are told with it.
@@ -70,7 +77,7 @@ func correctSentences(c *chooser, e *Candidate, isOther func(longterm.Memory) bo
 		text.WriteString(told)
 		if i := slices.IndexFunc(said, func(l longterm.Likeness) bool { return l.Resembles(told) }); i >= 0 {
 			text.WriteString(endMark(c, "", past[i]))
-			isMarked, e.MinChars = true, utf8.RuneCountInString(text.String())+1
+			isMarked, e.MinChars = true, max(e.MinChars, utf8.RuneCountInString(text.String())+1)
 		}
 		text.WriteString(sentence[len(told):])
 	}
