@@ -59,6 +59,7 @@ beforeEach(async (t) => {
   const errors = [];
   page.on('pageerror', (error) => errors.push(error));
   t.after(async () => {
+    gate.open();
     await context.close();
     assert.deepEqual(errors, []);
   });
@@ -73,9 +74,16 @@ async function type(name, text) {
   await screen(name).getByRole('button', { name: 'Send' }).click();
 }
 
+/** Waits until a screen has this many answers, or what came of the last. It fails if the page says what went wrong. */
+async function begun(name, count) {
+  const problem = screen(name).getByRole('alert');
+  await answers(name).nth(count - 1).or(problem).first().waitFor();
+  assert.deepEqual(await problem.allTextContents(), []);
+}
+
 /** Waits until a screen has this many answers and waits for no other. */
 async function answered(name, count) {
-  await answers(name).nth(count - 1).waitFor();
+  await begun(name, count);
   await screen(name).getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
   assert.equal(await answers(name).count(), count);
   return answers(name).last().textContent();
@@ -102,12 +110,12 @@ test('two screens, one memory, and the history after a reload', async () => {
 test('an answer is shown as it comes', async () => {
   gate.close();
   await type('Coach', 'Tell me how a week of training looks.');
-  await answers('Coach').first().waitFor();
-  const begun = await answers('Coach').first().textContent();
+  await begun('Coach', 1);
+  const first = await answers('Coach').first().textContent();
   assert.ok(await screen('Coach').getByRole('button', { name: 'Stop' }).isVisible());
   gate.open();
   const whole = await answered('Coach', 1);
-  assert.ok(whole.startsWith(begun) && whole.length > begun.length, `${begun} and ${whole}`);
+  assert.ok(whole.startsWith(first) && whole.length > first.length, `${first} and ${whole}`);
 });
 
 test('a page that is loaded anew during an answer joins it', async (t) => {
