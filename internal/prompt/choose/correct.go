@@ -19,8 +19,8 @@ import (
 const correctionChars = 160
 
 // correct marks a message from elsewhere that made a statement which holds no more, with what took its place, so that
-// the message is never told alone: "I live in Porto. (since replaced on 3 May 2026: The user lives in Faro.)". What ended
-// before a time is told with it anyway.
+// the message is never told alone: "I live in Porto. (since replaced on 3 May 2026: The user lives in Faro.)". What
+// ended before a time is told with it anyway.
 func correct(c *chooser, e *Candidate, until time.Time) {
 	if marks := marksOf(c, c.Ended[e.ID], e.Role, e.Text, until); marks != "" && e.Kind != kindCheckIn {
 		e.Text, e.Tokens = e.Text+marks, 0
