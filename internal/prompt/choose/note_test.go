@@ -43,6 +43,14 @@ func TestNotes(t *testing.T) {
 		want string
 	}{
 		{longterm.Todo{Status: longterm.Pending}, ""},
+		{longterm.Todo{Status: longterm.Pending, CreatedAt: now.AddDate(-1, 0, 0)}, ""}, // the app keeps its own
+		{longterm.Todo{Status: longterm.Pending, CreatedAt: now.Add(-time.Hour), MessageIDs: []string{"m"}}, ""},
+		{
+			longterm.Todo{
+				Status: longterm.Pending, CreatedAt: now.Add(-6 * time.Hour), MessageIDs: []string{"m"}, By: longterm.ByAssistant,
+			},
+			"said on 19 November 2026, you promised it",
+		},
 		{longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-20"}}, "due today"},
 		{longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-21"}}, "due 21 November 2026"},
 		{

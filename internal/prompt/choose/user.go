@@ -51,13 +51,17 @@ func (c *chooser) momentText(m longterm.Moment) string {
 	return calendar.Date(m.Time, c.Zone) + ", " + calendar.Clock(m.Time, c.Zone)
 }
 
-// todoNote says when an open todo is due or another was done, and whose it is where it is not the user's.
+// todoNote says when an open todo is due or another was done, and whose it is where it is not the user's. A promise of
+// an earlier day that has no day of its own tells when it was said: it may be of last year.
 func (c *chooser) todoNote(t longterm.Todo) string {
 	var words []string
 	switch {
 	case t.Status == longterm.TodoCompleted:
 		words = append(words, "done on "+calendar.Date(t.CompletedAt, c.Zone))
 	case t.Due.IsZero():
+		if len(t.MessageIDs) > 0 && !calendar.IsSameDay(t.CreatedAt, c.Now, c.Zone) {
+			words = append(words, "said on "+calendar.Date(t.CreatedAt, c.Zone))
+		}
 	case t.IsOverdue(c.Now.In(c.Zone)):
 		words = append(words, "overdue since "+c.momentText(t.Due))
 	case urgency(c, t) == 0:
