@@ -20,6 +20,7 @@ var (
 		`tonight|tomorrow|yesterday|this morning|this afternoon|this evening|last night)\b('s)?`)
 	weekday = regexp.MustCompile(`(?i)\b(by|until|till|since|next|last|this) ` +
 		`(mon|tues|wednes|thurs|fri|satur|sun)day\b`)
+	isoDate  = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 	lastDate = regexp.MustCompile(`(?i)\b(?:until|till|through|bis|hasta|` +
 		`from (?:the )?\d{1,2}(?:st|nd|rd|th)?(?: \w+)? to)` +
 		`(?: the| zum| el)? (?:(\d{4}-\d\d-\d\d)|` +

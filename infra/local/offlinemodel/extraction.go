@@ -68,7 +68,8 @@ func (m *model) extract(t transcript) map[string]any {
 	}
 	for _, o := range e.opened {
 		opened = append(opened, map[string]any{
-			"content": o.content, "by": "user", "due": "", "every": "", "confidence": 0.8, "messageIds": o.messages,
+			"content": o.content, "by": "user", "due": isoDate.FindString(o.content), "every": "", "confidence": 0.8,
+			"messageIds": o.messages,
 		})
 	}
 	return map[string]any{

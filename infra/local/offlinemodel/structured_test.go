@@ -55,8 +55,8 @@ const extractionSchema = `{"type":"object","properties":{
 "supersedes":{"type":"array","items":{"type":"string"}},"repeats":{"type":["string","null"]}},
 "required":["type","content","confidence","messageIds","supersedes","repeats"],"additionalProperties":false}},
 "openLoops":{"type":"array","items":{"type":"object","properties":{
-"content":{"type":"string"},"messageIds":{"type":"array","items":{"type":"string"}}},
-"required":["content","messageIds"],"additionalProperties":false}},
+"content":{"type":"string"},"due":{"type":"string"},"messageIds":{"type":"array","items":{"type":"string"}}},
+"required":["content","due","messageIds"],"additionalProperties":false}},
 "closedLoops":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}},
 "required":["id"],"additionalProperties":false}}},
 "required":["facts","openLoops","closedLoops"],"additionalProperties":false}`
@@ -69,7 +69,7 @@ type extracted struct {
 		Repeats       *string
 		Supersedes    []string
 	}
-	OpenLoops   []struct{ Content string }
+	OpenLoops   []struct{ Content, Due string }
 	ClosedLoops []struct{ ID string }
 }
 
@@ -86,7 +86,7 @@ func TestExtraction(t *testing.T) {
 	tests := []struct {
 		says   string
 		facts  []string // "TYPE content"
-		opened []string
+		opened []string // "content, due"
 	}{
 		{"I'm allergic to latex.", []string{"PROFILE The user is allergic to latex."}, nil},
 		{"My name is Rui.", []string{"PROFILE The user's name is Rui."}, nil},
@@ -99,8 +99,9 @@ func TestExtraction(t *testing.T) {
 		{"My left knee hurts since Sunday.", []string{"PROFILE The user's left knee hurts since Sunday."}, nil},
 		{"My wife Ana is a nurse.", []string{"PEOPLE The user's wife Ana is a nurse."}, nil},
 		{"I'm training for the Lisbon marathon.", []string{"PROJECT The user is training for the Lisbon marathon."}, nil},
-		{"I’ll book the physio for Monday.", nil, []string{"Book the physio for Monday"}},
-		{"Remind me to buy running shoes", nil, []string{"Buy running shoes"}},
+		{"I’ll book the physio for Monday.", nil, []string{"Book the physio for Monday, "}},
+		{"I will fly to Faro on 2026-12-01.", nil, []string{"Fly to Faro on 2026-12-01, 2026-12-01"}},
+		{"Remind me to buy running shoes", nil, []string{"Buy running shoes, "}},
 		{"I had a heart attack last year.", []string{"PROFILE The user had a heart attack last year."}, nil},
 		{"I had a stroke in 2019.", []string{"PROFILE The user had a stroke in 2019."}, nil},
 		{"I had a stroke of luck.", nil, nil},
@@ -131,7 +132,7 @@ func TestExtraction(t *testing.T) {
 				}
 			}
 			for _, o := range got.OpenLoops {
-				opened = append(opened, o.Content)
+				opened = append(opened, o.Content+", "+o.Due)
 			}
 			if diff := cmp.Diff(tt.facts, facts) + cmp.Diff(tt.opened, opened); diff != "" {
 				t.Error(diff)
