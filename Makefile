@@ -105,13 +105,13 @@ test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fail
 .PHONY: e2e
 e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions under the Lambda emulator
 	@tools/need go java npm
-	@go list ./... | grep -e /infra/rie -e /infra/e2e -e /infra/statemachine | xargs go test -json -ldflags=-w -shuffle=on -count=1 -timeout=10m | \
+	@go list ./... | grep -e /infra/rie -e /infra/e2e -e /infra/statemachine | xargs go test -json -ldflags=-w -shuffle=on -count=1 -timeout=20m | \
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: docs-check
 docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Run the commands of README and docs, and compare what they print
 	@tools/need go java node curl chromium
-	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
+	@go test -json -shuffle=on -count=1 -timeout=20m ./infra/docscheck | $(BIN)/strict $(TALLY)
 
 # dist is committed, so that make run needs no npm. Whoever changes the console or the API runs make console.
 .PHONY: console
