@@ -69,21 +69,22 @@ beforeEach(async (t) => {
 const screen = (name) => page.getByRole('region', { name });
 const answers = (name) => screen(name).locator('li.assistant:not(.waiting)');
 
+/** Waits for a part of a screen. It fails if the screen says what went wrong. */
+async function shown(name, part) {
+  const problem = screen(name).getByRole('alert');
+  await part.or(problem).first().waitFor();
+  assert.deepEqual(await problem.allTextContents(), []);
+}
+
 async function type(name, text) {
+  await shown(name, screen(name).getByRole('textbox'));
   await screen(name).getByRole('textbox').fill(text);
   await screen(name).getByRole('button', { name: 'Send' }).click();
 }
 
-/** Waits until a screen has this many answers, or what came of the last. It fails if the page says what went wrong. */
-async function begun(name, count) {
-  const problem = screen(name).getByRole('alert');
-  await answers(name).nth(count - 1).or(problem).first().waitFor();
-  assert.deepEqual(await problem.allTextContents(), []);
-}
-
 /** Waits until a screen has this many answers and waits for no other. */
 async function answered(name, count) {
-  await begun(name, count);
+  await shown(name, answers(name).nth(count - 1));
   await screen(name).getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
   assert.equal(await answers(name).count(), count);
   return answers(name).last().textContent();
@@ -110,7 +111,7 @@ test('two screens, one memory, and the history after a reload', async () => {
 test('an answer is shown as it comes', async () => {
   gate.close();
   await type('Coach', 'Tell me how a week of training looks.');
-  await begun('Coach', 1);
+  await shown('Coach', answers('Coach').first());
   const first = await answers('Coach').first().textContent();
   assert.ok(await screen('Coach').getByRole('button', { name: 'Stop' }).isVisible());
   gate.open();
