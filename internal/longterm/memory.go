@@ -120,9 +120,25 @@ func (m Memory) KnownAt(at time.Time) bool {
 
 // HeldAt reports whether the memory held at that time, whatever came after it.
 func (m Memory) HeldAt(at time.Time) bool {
-	isEnded := !m.ValidUntil.IsZero() && !at.Before(m.ValidUntil) || m.ValidUntil.IsZero() && m.SupersededBy != ""
+	isEnded := m.SupersededBy != ""
+	if !m.ValidUntil.IsZero() {
+		isEnded = !at.Before(m.EndIn(at.Location()))
+	}
 	return !isEnded && !m.Until.IsOver(at)
 }
+
+// EndIn is when the memory was ended, for a user in a zone. One that another is to take the place of on a day holds
+// until that day begins there: the zone may have been another one when that was said.
+func (m Memory) EndIn(zone *time.Location) time.Time {
+	isOfDay := m.EndedReason == EndedReplaced && m.Until.Day != "" && m.ValidUntil.Equal(m.ValidUntil.Truncate(zoneStep))
+	if isOfDay && !m.ValidUntil.Before(m.Until.End(firstZone)) && !m.ValidUntil.After(m.Until.End(lastZone)) {
+		return m.Until.End(zone)
+	}
+	return m.ValidUntil
+}
+
+// zoneStep divides the differences between time zones, so that days begin at a multiple of it.
+const zoneStep = 15 * time.Minute
 
 // CheckSpan refuses a memory that is over when it begins, whatever the user's zone is: no prompt would ever have it.
 func (m Memory) CheckSpan() error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestMoments(t *testing.T) {
@@ -57,4 +58,24 @@ func TestMomentsBegin(t *testing.T) {
 	if !at.IsAhead(midnight.Add(-1)) || at.IsAhead(midnight) || (longterm.Moment{}).IsAhead(midnight) {
 		t.Error("a time has come when it is there, and no moment is ahead")
 	}
+}
+
+// TestAMemoryEndsOnADay has a memory that another one takes the place of on the 20th, as said in UTC: it ends at the
+// user's midnight, wherever the user is. One that was replaced at a time of that day ends then.
+func TestAMemoryEndsOnADay(t *testing.T) {
+	t.Parallel()
+	midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	m := longterm.Memory{
+		Until: longterm.Moment{Day: "2026-11-19"}, ValidUntil: midnight, EndedReason: longterm.EndedReplaced,
+		SupersededBy: "b",
+	}
+	for _, hours := range []int{-12, -8, 0, 9, 14} {
+		there := time.FixedZone("", hours*3600)
+		ends := midnight.Add(time.Duration(-hours) * time.Hour).In(there)
+		if !m.HeldAt(ends.Add(-time.Second)) || m.HeldAt(ends) || !m.EndIn(there).Equal(ends) {
+			t.Errorf("%d hours east of Greenwich it ends at %v, want %v", hours, m.EndIn(there), ends)
+		}
+	}
+	m.ValidUntil = midnight.Add(-time.Hour - time.Millisecond)
+	check.Equal(t, false, m.HeldAt(m.ValidUntil.In(time.FixedZone("", -8*3600))), "holds once it was replaced")
 }

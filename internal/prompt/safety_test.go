@@ -120,6 +120,84 @@ func TestSafetySaysWhatIsPlanned(t *testing.T) {
 	}
 }
 
+// TestSafetyBeforeAPlanElsewhere has a dose that another is to replace on the 9th, as said in UTC, where that day has
+// begun, and a user for whom it is still the 8th: SAFETY tells both, in every recipe.
+func TestSafetyBeforeAPlanElsewhere(t *testing.T) {
+	t.Parallel()
+	day := func(text string) longterm.Moment { return check.Got(longterm.ParseMoment(text))(t) }
+	at := day("2026-02-09").Start(time.UTC)
+	for _, recipe := range prompt.Recipes {
+		for zone, want := range map[string]bool{"America/Los_Angeles": true, "UTC": false, "Pacific/Auckland": false} {
+			w := newFixture()
+			p := w.user("u")
+			p.converse("s", "coach_conversation", "c", at.Add(-30*minute), says(0, "Hello."))
+			for _, m := range []longterm.Memory{
+				{
+					ID: "a", Content: "Takes warfarin 5 mg.", Until: day("2026-02-08"), ValidUntil: at, SupersededBy: "b",
+					EndedReason: longterm.EndedReplaced,
+				},
+				{ID: "b", Content: "Takes warfarin 3 mg.", Status: longterm.Planned, From: day("2026-02-09")},
+			} {
+				m.Type, m.Pinned = longterm.ProfileMemory, true
+				p.snapshot.Memories = append(p.snapshot.Memories, m)
+			}
+			r := prompt.Request{
+				Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Pills?",
+				Timezone: zone,
+			}
+			got := everything(build(t, w.service(at.Add(time.Hour)), "u", r))
+			if strings.Contains(got, "Takes warfarin 5 mg.") != want || !strings.Contains(got, "Takes warfarin 3 mg.") {
+				t.Errorf("%s, %s:\n%s", recipe.Name, zone, got)
+			}
+		}
+	}
+}
+
+// TestSafetyUntilAPlan has a dose, four other facts and a plan that is to replace the dose, in budgets for some of
+// them: no recipe tells the plan without the dose.
+func TestSafetyUntilAPlan(t *testing.T) {
+	t.Parallel()
+	from := check.Got(longterm.ParseMoment("2026-02-09"))(t)
+	for _, recipe := range prompt.Recipes {
+		told := 0
+		for budget := prompt.MinBudget; budget <= 600; budget += 20 {
+			w := newFixture()
+			p := w.user("u")
+			p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."))
+			for i := range 6 {
+				m := longterm.Memory{
+					ID: fmt.Sprint(i), Type: longterm.ProfileMemory, Pinned: true, CreatedAt: now.Add(minute * time.Duration(i-60)),
+					Content: fmt.Sprintf("Child %d is allergic to %s.", i, strings.Repeat("peanuts and ", 8)),
+				}
+				switch i {
+				case 0:
+					m.Content, m.Until, m.SupersededBy = "Takes warfarin 5 mg.", from.Before(), "5"
+					m.ValidUntil, m.EndedReason = from.Start(time.UTC), longterm.EndedReplaced
+				case 5:
+					m.Content, m.Status, m.From = "Takes warfarin 3 mg.", longterm.Planned, from
+				}
+				m.Tokens = tokens.Count(m.Content)
+				p.snapshot.Memories = append(p.snapshot.Memories, m)
+			}
+			r := prompt.Request{
+				Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Pills?",
+				Budget: &prompt.Budget{Tokens: budget},
+			}
+			got := everything(build(t, w.service(now), "u", r))
+			plan, dose := strings.Contains(got, "warfarin 3 mg."), strings.Contains(got, "warfarin 5 mg.")
+			if plan {
+				told++
+			}
+			if plan && !dose {
+				t.Errorf("%s in %d tokens:\n%s", recipe.Name, budget, got)
+			}
+		}
+		if told == 0 {
+			t.Errorf("%s never tells the plan", recipe.Name)
+		}
+	}
+}
+
 // TestSafetyAfterAnExchange has a dose that was to be taken until a day instead of another one. After that day nobody
 // has said what holds: SAFETY tells both, in every recipe, and nothing of a medicine that only ended.
 func TestSafetyAfterAnExchange(t *testing.T) {

@@ -35,7 +35,7 @@ func marksOf(c *chooser, ended []gather.Ending, by conversation.Role, text strin
 	told := longterm.NewLikeness(text)
 	isSaid := func(n uint16) bool { return slices.Contains(told, n) }
 	for _, of := range ended[:min(len(ended), maxMarks)] {
-		if until.After(of.ValidUntil) {
+		if until.After(of.EndIn(c.Zone)) {
 			continue // it says what holds since
 		}
 		if of.IsNamed && by == conversation.RoleAssistant &&
@@ -107,11 +107,11 @@ func endMark(c *chooser, said string, m longterm.Memory) string {
 // successor returns the content of the memory that holds now in place of one, where this prompt may have it, and when
 // that took the place. Without one it returns when the memory ended.
 func successor(c *chooser, m longterm.Memory) (content string, at time.Time) {
-	at = m.ValidUntil
+	at = m.EndIn(c.Zone)
 	for range maxSuccessors {
 		is := func(by longterm.Memory) bool { return by.ID == m.SupersededBy }
 		if i := slices.IndexFunc(c.Snapshot.Memories, is); i >= 0 {
-			return c.Snapshot.Memories[i].Content, m.ValidUntil
+			return c.Snapshot.Memories[i].Content, m.EndIn(c.Zone)
 		}
 		i := slices.IndexFunc(c.Past, is)
 		if i < 0 {

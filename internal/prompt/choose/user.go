@@ -12,7 +12,6 @@ import (
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/query"
-	"github.com/throughline/throughline/internal/quote"
 	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -85,47 +84,6 @@ func markFresh(c *chooser, candidates []*Candidate) []*Candidate {
 			calendar.IsSameDay(e.At, c.Now, c.Zone)
 	}
 	return candidates
-}
-
-// chooseSafety chooses the pinned memories, such as injuries and allergies.
-func chooseSafety(c *chooser, slot *Slot) []*Candidate {
-	memories := slices.Concat(c.Snapshot.Memories, c.Lapsed)
-	candidates := standingFacts(c, slot, memories, func(m longterm.Memory) bool { return m.Pinned && !c.isManner(m) })
-	for _, e := range candidates {
-		if e.Left == "" {
-			fact := quote.NewStatement(e.Text)
-			if c.safety = append(c.safety, fact); !e.Fresh {
-				c.settled = append(c.settled, fact)
-			}
-		}
-	}
-	return candidates
-}
-
-// chooseManner chooses how the user wants to be answered.
-func chooseManner(c *chooser, slot *Slot) []*Candidate {
-	return standingFacts(c, slot, c.Snapshot.Memories, c.isManner)
-}
-
-// isManner reports whether a memory says how the user wants to be answered, and the prompt has a block for that.
-func (c *chooser) isManner(m longterm.Memory) bool {
-	return registry.Live().MemoryType(string(m.Type)).Manner && c.has(block.Manner)
-}
-
-// standingFacts chooses memories that every prompt has. The newest is the most valuable; they are written in the order
-// in which they came up.
-func standingFacts(
-	c *chooser, slot *Slot, memories []longterm.Memory, stands func(longterm.Memory) bool,
-) []*Candidate {
-	var candidates []*Candidate
-	for i, m := range longterm.NewestFirst(memories) {
-		if stands(m) {
-			e := claimMemory(c, m, slot.Block)
-			e.Position = -i
-			candidates = append(candidates, capChars(e, slot))
-		}
-	}
-	return markFresh(c, capItems(candidates, slot))
 }
 
 // chooseFoundation chooses lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
