@@ -50,6 +50,38 @@ func TestReadAfterItsEnd(t *testing.T) {
 	check.Lacks(t, e.inputs[len(e.inputs)-1], "ended", "of a new message the model reads")
 }
 
+// TestAnEndReadLate reads that a medicine was stopped after another one took its place. The other one is denied then,
+// and does not bring it back.
+func TestAnEndReadLate(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	say := func(id, text, answer string, ago time.Duration) {
+		t.Helper()
+		f.model = script(answer)
+		f.create(t, id)
+		f.append(t, id, conversation.NewMessage{
+			Role: conversation.RoleUser, Content: text, Timestamp: f.clock().Add(-ago),
+		})
+		f.extract(t, id)
+	}
+	fact := func(content, supersedes string) string {
+		return `{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` +
+			`"safety":"health","supersedes":[` + supersedes + `]}],"ended":[],"openLoops":[],"closedLoops":[]}`
+	}
+	end := func(id, reason string) string {
+		return `{"facts":[],"ended":[{"id":"` + id + `","reason":"` + reason + `","messageIds":["m1"]}],"openLoops":[],` +
+			`"closedLoops":[]}`
+	}
+	const day = 24 * time.Hour
+	say("a", "A", fact("A", ""), 9*day)
+	say("b", "B instead", fact("B", `"k1"`), 3*day)
+	f.wantValid(t, "B")
+	say("c", "No A any more", end("e1", "over"), 6*day)
+	f.wantValid(t, "B")
+	say("d", "Never B", end("k1", "false"), 0)
+	f.wantValid(t)
+}
+
 // TestForgetAllThatSaidIt has a fact that eleven messages have said and one has ended, and an answer that names it
 // twice. All of the messages are forgotten.
 func TestForgetAllThatSaidIt(t *testing.T) {

@@ -24,8 +24,8 @@ import (
 const safetySubject = "work"
 
 var (
-	// lifeBegan is before the first statement.
-	lifeBegan = dynamotest.Now.Add(24 * time.Hour)
+	// lifeBegan is before the first statement, and no time at which a day begins in any zone.
+	lifeBegan = dynamotest.Now.Add(24*time.Hour + time.Millisecond)
 	subjects  = []string{"home", safetySubject}
 )
 
@@ -89,11 +89,11 @@ const maxBeforeWish = 3
 func mayBeLate(life []said, unread []int) bool {
 	s, plans := life[unread[len(unread)-1]], 0
 	for _, i := range unread {
-		if life[i].subject == s.subject && life[i].verb == "plan" {
+		if life[i].subject == s.subject && life[i].isPlan() {
 			plans++
 		}
 	}
-	return s.verb == "state" || s.verb == "end" || s.verb == "plan" && plans < 3
+	return s.verb == "state" || s.verb == "end" || s.isPlan() && plans < 3
 }
 
 // TestLivesWithoutAStatement draws what a user says, each statement in a session of its own, and deletes one of the
@@ -108,9 +108,10 @@ func TestLivesWithoutAStatement(t *testing.T) {
 		f.user = conversation.UserID(fmt.Sprint("without", lives))
 		life := drawLife(rt)
 		for i := range life {
-			isPlan := func(s said) bool { return s.verb == "plan" && s.subject == life[i].subject }
+			isPlan := func(s said) bool { return s.isPlan() && s.subject == life[i].subject }
 			// A wish to forget stays one. A plan that was given up, or replaced by another one, has given back what it had.
-			if v := life[i].verb; v == "drop" || v == "forget" || v == "plan" && slices.ContainsFunc(life[:i], isPlan) {
+			isTakenBack := slices.Contains([]string{"deny", "drop", "forget"}, life[i].verb)
+			if isTakenBack || isPlan(life[i]) && slices.ContainsFunc(life[:i], isPlan) {
 				life[i].verb = "state"
 			}
 			if current, plan := heard(life[:i], life[i].subject, life[i].at); current == "" && plan != "" {
@@ -154,38 +155,53 @@ func holding(life []said, now time.Time) (want []string) {
 	return want
 }
 
-// said is one statement about a subject. verb is state, plan, end, drop (the plan) or forget.
+// said is one statement about a subject. verb is state, plan, move (the plan to another day), end, deny (what holds),
+// drop (the plan) or forget.
 type said struct {
 	verb, subject, value string
 	at, from             time.Time
 }
 
+// isPlan reports whether a statement is a plan for a day to come.
+func (s said) isPlan() bool { return s.verb == "plan" || s.verb == "move" }
+
 func (s said) String() string {
 	return strings.Join([]string{s.verb, s.subject, s.value, s.from.Format(time.DateOnly)}, " ")
 }
+
+var lifeVerbs = []string{"state", "state", "plan", "plan", "move", "end", "deny", "drop", "forget"}
 
 func drawLife(rt *rapid.T) []said {
 	life := make([]said, rapid.IntRange(1, 8).Draw(rt, "statements"))
 	at := lifeBegan
 	for i := range life {
 		s := said{
-			verb:    rapid.SampledFrom([]string{"state", "state", "plan", "plan", "end", "drop", "forget"}).Draw(rt, "verb"),
+			verb:    rapid.SampledFrom(lifeVerbs).Draw(rt, "verb"),
 			subject: rapid.SampledFrom(subjects).Draw(rt, "subject"), value: fmt.Sprint("place", i),
 		}
 		at = at.AddDate(0, 0, rapid.IntRange(1, 5).Draw(rt, "days"))
 		s.at, s.from = at, at
-		if s.verb == "plan" {
+		if s.isPlan() {
 			s.from = at.AddDate(0, 0, rapid.IntRange(1, 12).Draw(rt, "ahead"))
 		}
 		current, plan := heard(life[:i], s.subject, at)
 		if s.verb == "state" && current == "" && plan != "" {
 			s.verb = "drop" // what would hold until the plan begins is told by no model
 		}
-		if s.verb == "end" && current != "" {
+		switch {
+		case s.verb == "end" && current != "":
 			s.value = current
+		case s.verb == "deny" && current != "" && timesSaid(life[:i], s.subject, current) == 1:
+			s.value = current
+		case s.verb == "deny":
+			s.verb = "end"
+		case s.verb == "move" && plan != "":
+			s.value = plan
+		case s.verb == "move":
+			s.verb = "plan"
 		}
 		for _, before := range life[:i] { // a plan that has come true, or what was true before
-			isSaid := before.verb == "plan" || before.verb == "state"
+			isSaid := before.isPlan() || before.verb == "state"
 			if s.verb == "state" && isSaid && before.subject == s.subject && rapid.Bool().Draw(rt, "as before") {
 				s.value = before.value
 			}
@@ -195,12 +211,29 @@ func drawLife(rt *rapid.T) []said {
 	return life
 }
 
+// timesSaid is how often a value was said to hold, or planned.
+func timesSaid(life []said, subject, value string) (n int) {
+	for _, s := range life {
+		if s.subject == subject && s.value == value && (s.isPlan() || s.verb == "state") {
+			n++
+		}
+	}
+	return n
+}
+
 // heard returns what holds of a subject at a time, and what is planned then, for who hears the statements in order.
 func heard(life []said, subject string, now time.Time) (current, plan string) {
 	var from time.Time
+	var before []string // what held before that
+	hold := func(value string) {
+		if value != current {
+			before, current = append(before, current), value
+		}
+	}
 	begin := func(at time.Time) {
 		if plan != "" && !from.After(at) {
-			current, plan = plan, ""
+			hold(plan)
+			plan = ""
 		}
 	}
 	for _, s := range life {
@@ -209,11 +242,13 @@ func heard(life []said, subject string, now time.Time) (current, plan string) {
 		}
 		switch begin(s.at); s.verb {
 		case "state":
-			if current = s.value; plan == s.value {
+			if hold(s.value); plan == s.value {
 				plan = ""
 			}
-		case "plan":
+		case "plan", "move":
 			plan, from = s.value, s.from
+		case "deny":
+			before, current = before[:len(before)-1], before[len(before)-1]
 		case "end":
 			current = ""
 		case "drop":
@@ -261,8 +296,11 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 			case k[8] != subject:
 			case verb == "forget":
 				end(known, "forgotten")
+			case verb == "end" && known[0] == 'e' && k[7] == subject+" "+value && said <= day && over > day:
+				end(known, "over")
+				isEnded = true
 			case known[0] == 'e':
-				if after := max(said, begins); after > from || after == from && verb == "plan" {
+				if after := max(said, begins); after > from || after == from && verb != "state" {
 					until = dayBefore(over)
 				}
 			case verb == "end" && k[7] == subject+" "+value && said <= day:
@@ -270,11 +308,11 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 				isEnded = true
 			case verb == "end" && !isPlan:
 				others = append(others, known)
-			case verb == "drop" && isPlan:
+			case verb == "drop" && isPlan, verb == "deny" && k[7] == subject+" "+value:
 				end(known, "false")
 			case k[7] == subject+" "+value:
 				repeats = known
-			case verb == "plan", !isPlan, begins <= today, said > day:
+			case verb == "plan", verb == "move", !isPlan, begins <= today, said > day:
 				others = append(others, known)
 			}
 		}
@@ -282,13 +320,13 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 		switch {
 		case verb == "end" && !isEnded:
 			value, safety = noLonger+value, ""
-		case verb != "state" && verb != "plan":
+		case verb != "state" && verb != "plan" && verb != "move":
 			continue
 		}
 		facts = append(facts, map[string]any{
 			"type": "PROFILE", "content": subject + " " + value, "confidence": 0.9, "messageIds": []string{id}, "from": from,
 			"until":  until,
-			"status": map[string]string{"state": "stated", "plan": "planned", "end": "stated"}[verb], "safety": safety,
+			"status": map[bool]string{true: "planned", false: "stated"}[said{verb: verb}.isPlan()], "safety": safety,
 			"repeats": repeats, "supersedes": others,
 		})
 	}

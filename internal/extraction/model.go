@@ -273,7 +273,7 @@ func pastHeading(isWish bool) string {
 		return "Memories that have ended, to be forgotten only"
 	}
 	return "Memories that ended after the lines were said, with their days. " +
-		"A fact that ended with one has the day before as until"
+		"A fact that ended with one has the day before as until. One that a line ends earlier is in ended, too"
 }
 
 // memoryLine is a known memory, with what is known of it besides its content.
