@@ -175,6 +175,9 @@ func (s *MemoryHistory) correct(ctx context.Context, user conversation.UserID, i
 				return false, err
 			}
 			over := ended.value.EndedAs(c.reason, id, now)
+			if c.reason == longterm.EndedReplaced {
+				over = ended.value.GivenWayTo(to, now)
+			}
 			isLive := ended.live && s.memories.kind.Needed(over, now) // prompts tell that it has ended
 			s.memories.addOwn(t, user, recordChange[longterm.Memory]{
 				from: &ended, to: over, generation: generation,

@@ -26,8 +26,11 @@ const safetySubject = "work"
 var (
 	// lifeBegan is before the first statement, and no time at which a day begins in any zone.
 	lifeBegan = dynamotest.Now.Add(24*time.Hour + time.Millisecond)
-	subjects  = []string{"home", safetySubject}
+	subjects  = []string{"home", safetySubject, ofAnother}
 )
+
+// ofAnother is the subject whose statements are those of safetySubject, about another person.
+const ofAnother = "Mia: " + safetySubject
 
 // TestLives draws what a user says over weeks, each statement in a session of its own, and when a capable model reads
 // it: at once, or late in any order where mayBeLate. Then what holds, and what a prompt tells, is what holds for who
@@ -62,14 +65,14 @@ func TestLives(t *testing.T) {
 		}
 		f.advance(time.Hour)
 		read(func(said) bool { return true })
-		want, got := holding(life, f.clock()), slices.DeleteFunc(f.valid(t), isNoLonger)
+		want, got := holding(life, f.clock()), slices.DeleteFunc(f.told(t), isNoLonger)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
 		}
 		told := slices.DeleteFunc(f.promptLines(t, "s0", f.clock()), isNoLonger)
 		for i, line := range told {
 			told[i], _, _ = strings.Cut(line[len("- "):], " (")
-			if line[0] == '!' != strings.HasPrefix(told[i], safetySubject) {
+			if line[0] == '!' != isSafe(told[i]) {
 				rt.Errorf("%q stands under the wrong heading", line)
 			}
 		}
@@ -78,6 +81,26 @@ func TestLives(t *testing.T) {
 			rt.Fatalf("the prompt, read in the order %v (-want +got):\n%s%v", order, diff, life)
 		}
 	})
+}
+
+// told returns the valid memories as prompts tell them.
+func (f *fixture) told(t *testing.T) (out []string) {
+	t.Helper()
+	for _, m := range f.memories(t) {
+		if said := m.Content; m.Valid(f.clock()) {
+			if m.About != "" {
+				said = m.About + ": " + said
+			}
+			out = append(out, said)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isSafe reports whether a subject, or a statement about it, is about safety.
+func isSafe(subject string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(subject, "Mia: "), safetySubject)
 }
 
 // maxBeforeWish is how many unread sessions are read before a wish to forget.
@@ -128,13 +151,13 @@ func TestLivesWithoutAStatement(t *testing.T) {
 		f.advance(time.Hour)
 		gone := rapid.IntRange(0, len(life)-1).Draw(rt, "deleted")
 		isSame := func(s said) bool { return s.subject == life[gone].subject }
-		if life[gone].verb == "end" && (!isSame(said{subject: safetySubject}) || slices.ContainsFunc(life[gone+1:], isSame)) {
+		if life[gone].verb == "end" && (!isSafe(life[gone].subject) || slices.ContainsFunc(life[gone+1:], isSame)) {
 			return // what is about safety holds again, beside what was said after its end
 		}
 		before := f.memories(t)
 		check.OK(t, erasing.DeleteSession(t.Context(), f.user, fmt.Sprint("s", gone)))
 		want := holding(slices.Delete(slices.Clone(life), gone, gone+1), f.clock())
-		got := slices.DeleteFunc(f.valid(t), isNoLonger)
+		got := slices.DeleteFunc(f.told(t), isNoLonger)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("without %d (-want +got):\n%s%v\nbefore %+v\nafter %+v", gone, diff, life, before, f.memories(t))
 		}
@@ -166,7 +189,7 @@ type said struct {
 func (s said) isPlan() bool { return s.verb == "plan" || s.verb == "move" }
 
 func (s said) String() string {
-	return strings.Join([]string{s.verb, s.subject, s.value, s.from.Format(time.DateOnly)}, " ")
+	return strings.Join([]string{s.verb, strings.ReplaceAll(s.subject, " ", ""), s.value, s.from.Format(time.DateOnly)}, " ")
 }
 
 var lifeVerbs = []string{"state", "state", "plan", "plan", "move", "end", "deny", "drop", "forget"}
@@ -202,7 +225,7 @@ func drawLife(rt *rapid.T) []said {
 		}
 		for _, before := range life[:i] { // a plan that has come true, or what was true before
 			isSaid := before.isPlan() || before.verb == "state"
-			if s.verb == "state" && isSaid && before.subject == s.subject && rapid.Bool().Draw(rt, "as before") {
+			if s.verb == "state" && isSaid && isSafe(before.subject) == isSafe(s.subject) && rapid.Bool().Draw(rt, "as before") {
 				s.value = before.value
 			}
 		}
@@ -275,9 +298,9 @@ func dayBefore(day string) string {
 type lifeModel struct{}
 
 var (
-	lifeLine  = regexp.MustCompile(`(?m)^\[(m\d+) (\S+) [^]]*\] user: (\S+) (\S+) (\S+) (\S+)$`)
-	knownLine = regexp.MustCompile(`(?m)^- \[([ke]\d+), said (\S+?)(?:, pinned)?(, planned)?(?:, from (\S+?))?` +
-		`(?:, until (\S+?))?(?:, ended (\S+?))?\] PROFILE: ((\S+) .*)$`)
+	lifeLine  = regexp.MustCompile(`(?m)^\[(m\d+) (\S+) [^]]*\] user: (\S+) (?:(Mia):)?(\S+) (\S+) (\S+)$`)
+	knownLine = regexp.MustCompile(`(?m)^- \[([ke]\d+), said (\S+?)(?:, pinned)?(, planned)?(?:, about (\S+?))?` +
+		`(?:, from (\S+?))?(?:, until (\S+?))?(?:, ended (\S+?))?\] PROFILE: ((\S+) .*)$`)
 )
 
 func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, error) {
@@ -285,32 +308,32 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 	today := regexp.MustCompile(`Today: (\S+)`).FindStringSubmatch(input)[1]
 	facts, ended := []map[string]any{}, []map[string]any{}
 	for _, line := range lifeLine.FindAllStringSubmatch(input, -1) {
-		id, day, verb, subject, value, from := line[1], line[2], line[3], line[4], line[5], line[6]
+		id, day, verb, about, subject, value, from := line[1], line[2], line[3], line[4], line[5], line[6], line[7]
 		repeats, until, others, isEnded := "", "", []string{}, false
 		end := func(known, reason string) {
 			ended = append(ended, map[string]any{"id": known, "reason": reason, "messageIds": []string{id}})
 		}
 		for _, k := range knownLine.FindAllStringSubmatch(input, -1) {
-			known, said, isPlan, begins, over := k[1], k[2], k[3] != "" && k[4] > day, k[4], k[6]
+			known, said, isPlan, begins, over, content := k[1], k[2], k[3] != "" && k[5] > day, k[5], k[7], k[8]
 			switch {
-			case k[8] != subject:
+			case k[9] != subject, k[4] != about:
 			case verb == "forget":
 				end(known, "forgotten")
-			case verb == "end" && known[0] == 'e' && k[7] == subject+" "+value && said <= day && over > day:
+			case verb == "end" && known[0] == 'e' && content == subject+" "+value && said <= day && over > day:
 				end(known, "over")
 				isEnded = true
 			case known[0] == 'e':
 				if after := max(said, begins); after > from || after == from && verb != "state" {
 					until = dayBefore(over)
 				}
-			case verb == "end" && k[7] == subject+" "+value && said <= day:
+			case verb == "end" && content == subject+" "+value && said <= day:
 				end(known, "over")
 				isEnded = true
 			case verb == "end" && !isPlan:
 				others = append(others, known)
-			case verb == "drop" && isPlan, verb == "deny" && k[7] == subject+" "+value:
+			case verb == "drop" && isPlan, verb == "deny" && content == subject+" "+value:
 				end(known, "false")
-			case k[7] == subject+" "+value:
+			case content == subject+" "+value:
 				repeats = known
 			case verb == "plan", verb == "move", !isPlan, begins <= today, said > day:
 				others = append(others, known)
@@ -324,7 +347,7 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 			continue
 		}
 		facts = append(facts, map[string]any{
-			"type": "PROFILE", "content": subject + " " + value, "confidence": 0.9, "messageIds": []string{id}, "from": from,
+			"type": "PROFILE", "content": subject + " " + value, "about": about, "confidence": 0.9, "messageIds": []string{id}, "from": from,
 			"until":  until,
 			"status": map[bool]string{true: "planned", false: "stated"}[said{verb: verb}.isPlan()], "safety": safety,
 			"repeats": repeats, "supersedes": others,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestNewMemoriesWait has a user who reviews memories say something, say it again, and correct it. Each statement waits
@@ -41,6 +42,43 @@ func TestNewMemoriesWait(t *testing.T) {
 	e.wantValid(t, "fact 2")
 	if all := e.memories(t); len(all) != 2 {
 		t.Errorf("memories %+v", all)
+	}
+}
+
+// TestAPlanIsConfirmed has what holds, and a plan that is to take its place and waits for a review. Once it is
+// confirmed, the other one holds until the day before, and for good where the plan has no day.
+func TestAPlanIsConfirmed(t *testing.T) {
+	t.Parallel()
+	for from, until := range map[string]string{"2026-02-16": "2026-02-15", "": ""} {
+		f := newFixture(t, "ann")
+		say := func(id, fact string) {
+			f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],` + fact +
+				`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
+			f.say(t, id, id)
+			f.extract(t, id)
+			f.advance(time.Minute)
+		}
+		say("a", `"content":"Lives in Porto","supersedes":[]`)
+		p := longterm.DefaultPreferences()
+		p.ReviewMemories = true
+		check.Got(f.stores.Preferences.Put(t.Context(), f.user, p))(t)
+		say("b", `"content":"Lives in Faro","status":"planned","from":"`+from+`","supersedes":["k1"]`)
+		f.wantValid(t, "Lives in Porto")
+		for _, m := range f.memories(t) {
+			if m.Status == longterm.Waiting {
+				check.Got(f.stores.Corrector.Confirm(t.Context(), f.user, m.ID))(t)
+			}
+		}
+		f.wantValid(t, "Lives in Faro", "Lives in Porto")
+		for _, m := range f.memories(t) {
+			if m.Content == "Lives in Porto" && m.Until.String() != until {
+				t.Errorf("with a plan for %q it is until %q, want %q", from, m.Until, until)
+			}
+		}
+		f.advance(30 * 24 * time.Hour)
+		if from != "" {
+			f.wantValid(t, "Lives in Faro")
+		}
 	}
 }
 

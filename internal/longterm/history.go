@@ -123,6 +123,22 @@ func (m Memory) Confirmed(now time.Time) Memory {
 	return m
 }
 
+// GivenWayTo returns a memory that gives way to another one, which is confirmed at a time: at once, or on the day on
+// which that begins. A plan without a day takes nobody's place yet.
+func (m Memory) GivenWayTo(by Memory, now time.Time) Memory {
+	if by.Status == Planned && by.From.IsZero() && m.Status != Planned {
+		return m
+	}
+	over := m.EndedAs(EndedReplaced, by.ID, now)
+	if by.From.IsAhead(now) && !m.From.IsAhead(now) && (m.Status != Planned || !m.From.IsZero()) {
+		over.ValidUntil = by.From.Start(now.Location())
+		if over.SaidUntil = m.Until; !m.Until.IsOver(over.ValidUntil) {
+			over.Until = by.From.Before()
+		}
+	}
+	return over
+}
+
 // EndedAs returns a memory that ended at a time, for a reason, in favour of another one where by is not empty.
 func (m Memory) EndedAs(reason EndedReason, by string, now time.Time) Memory {
 	m.ValidUntil, m.EndedReason, m.SupersededBy, m.EndedBy, m.UpdatedAt = now, reason, by, nil, now
