@@ -189,7 +189,8 @@ type said struct {
 func (s said) isPlan() bool { return s.verb == "plan" || s.verb == "move" }
 
 func (s said) String() string {
-	return strings.Join([]string{s.verb, strings.ReplaceAll(s.subject, " ", ""), s.value, s.from.Format(time.DateOnly)}, " ")
+	subject := strings.ReplaceAll(s.subject, " ", "")
+	return strings.Join([]string{s.verb, subject, s.value, s.from.Format(time.DateOnly)}, " ")
 }
 
 var lifeVerbs = []string{"state", "state", "plan", "plan", "move", "end", "deny", "drop", "forget"}
@@ -347,8 +348,8 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 			continue
 		}
 		facts = append(facts, map[string]any{
-			"type": "PROFILE", "content": subject + " " + value, "about": about, "confidence": 0.9, "messageIds": []string{id}, "from": from,
-			"until":  until,
+			"type": "PROFILE", "content": subject + " " + value, "about": about, "confidence": 0.9,
+			"messageIds": []string{id}, "from": from, "until": until,
 			"status": map[bool]string{true: "planned", false: "stated"}[said{verb: verb}.isPlan()], "safety": safety,
 			"repeats": repeats, "supersedes": others,
 		})
