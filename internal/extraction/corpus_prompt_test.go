@@ -52,7 +52,7 @@ func (c *corpusCase) checkPrompt(t *testing.T) {
 			want = append(want, line)
 		}
 	}
-	got := c.promptLines(t, "s", at)
+	got := c.promptLines(t, "s", at, "")
 	slices.Sort(want)
 	slices.Sort(got)
 	check.Same(t, want, got, "the prompt at %s", at.Format(time.RFC3339))
@@ -60,7 +60,7 @@ func (c *corpusCase) checkPrompt(t *testing.T) {
 
 // promptLines returns the lines of a prompt under the headings of what is remembered. A line about safety has "!" in
 // front.
-func (f *fixture) promptLines(t *testing.T, session string, at time.Time) []string {
+func (f *fixture) promptLines(t *testing.T, session string, at time.Time, zone string) []string {
 	t.Helper()
 	service := prompt.New(prompt.Deps{
 		Store: f.stores.PromptSource, Search: noSearch{}, Counter: wordCounter{}, Archive: f.stores.Prompts,
@@ -68,6 +68,7 @@ func (f *fixture) promptLines(t *testing.T, session string, at time.Time) []stri
 	})
 	built, err := service.Build(t.Context(), f.user, prompt.Request{
 		Context: appContext, SessionID: session, CoachID: coach, Message: "And now?", SkipSave: true,
+		Timezone: zone,
 	})
 	check.OK(t, err)
 	text := built.System

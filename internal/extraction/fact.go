@@ -302,7 +302,7 @@ func (p *planner) replace(old, by *longterm.Memory, at time.Time) {
 	if old.SupersededBy != "" && old.ValidUntil.Before(at) {
 		return // another one took its place earlier
 	}
-	if isHeld && by.From.IsAhead(p.now) {
+	if isHeld && by.From.IsAhead(longterm.InLastZone(p.now)) { // wherever the user is
 		if old.SupersededBy == "" {
 			old.SaidUntil = old.Until
 		}
