@@ -60,7 +60,7 @@ func (p *planner) addFact(f fact) {
 		p.repeat(same, s)
 	case s.until.IsOver(p.now):
 		for _, old := range p.supersededBy(s) {
-			if !old.AsOf().After(s.at) && !isAppPinned(old) {
+			if !since(old, p.now).After(s.at) && !isAppPinned(old) {
 				p.end(old, longterm.EndedOver, s.at, s.ids)
 			}
 		}
@@ -230,6 +230,9 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 	}
 	if !s.from.IsZero() {
 		m.From = s.from
+	}
+	if s.until.IsZero() && m.SupersededBy == "" && !m.From.IsZero() && m.Until.IsOver(m.From.Start(p.zone)) {
+		m.Until = longterm.Moment{} // it was moved behind its last day
 	}
 	hasBegun := !m.From.IsZero() && !m.From.IsAhead(s.at.In(p.zone))
 	status := &m.Status

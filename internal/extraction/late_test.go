@@ -82,6 +82,44 @@ func TestAnEndReadLate(t *testing.T) {
 	f.wantValid(t)
 }
 
+// TestOverWhenItIsRead reads late what held for a day before a plan began, and what the model says the plan has
+// replaced. The plan, which has begun since, stays.
+func TestOverWhenItIsRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	say := func(id string, days int, fact string) {
+		t.Helper()
+		f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],` + fact +
+			`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
+		f.create(t, id)
+		f.append(t, id, conversation.NewMessage{
+			Role: conversation.RoleUser, Content: id, Timestamp: f.clock().AddDate(0, 0, -days),
+		})
+		f.extract(t, id)
+	}
+	on := func(days int) string { return f.clock().AddDate(0, 0, -days).Format(time.DateOnly) }
+	say("plan", 9, `"content":"B","supersedes":[],"status":"planned","from":"`+on(5)+`"`)
+	say("once", 7, `"content":"A","supersedes":["k1"],"until":"`+on(7)+`"`)
+	f.wantValid(t, "B")
+}
+
+// TestMovedBehindItsLastDay has a plan for a day, which is moved to a later one as a repeat: it holds until that day.
+func TestMovedBehindItsLastDay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	for i, fact := range []string{
+		`"repeats":"","from":"2026-02-16","until":"2026-02-16"`, `"repeats":"k1","from":"2026-02-20"`,
+	} {
+		f.model = script(`{"facts":[{"type":"PROFILE","content":"The hearing","confidence":0.9,"messageIds":["m1"],` +
+			`"status":"planned",` + fact + `}],"ended":[],"openLoops":[],"closedLoops":[]}`)
+		f.say(t, fmt.Sprint("s", i), "The hearing")
+		f.extract(t, fmt.Sprint("s", i))
+		f.advance(time.Minute)
+	}
+	f.advance(12 * 24 * time.Hour)
+	f.wantValid(t, "The hearing")
+}
+
 // TestForgetAllThatSaidIt has a fact that eleven messages have said and one has ended, and an answer that names it
 // twice. All of the messages are forgotten.
 func TestForgetAllThatSaidIt(t *testing.T) {

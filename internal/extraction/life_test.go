@@ -1,6 +1,7 @@
 package extraction_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -66,12 +67,17 @@ func TestLives(t *testing.T) {
 		f.advance(time.Duration(rapid.IntRange(1, 12).Draw(rt, "hours")) * time.Hour)
 		read(func(said) bool { return true })
 		want, got := holding(life, f.clock()), slices.DeleteFunc(f.told(t), isNoLonger)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
 		}
-		zone := rapid.SampledFrom([]string{"UTC", "America/Los_Angeles", "Pacific/Kiritimati"}).Draw(rt, "zone")
+		zones := []string{"UTC", "Pacific/Kiritimati", "America/Los_Angeles"}
+		if slices.ContainsFunc(life, func(s said) bool { return s.until != "" }) {
+			zones = zones[:2] // what is over for the extraction is not replaced by what is read late
+		}
+		zone := rapid.SampledFrom(zones).Draw(rt, "zone")
 		want = holding(life, f.clock().In(check.Got(time.LoadLocation(zone))(t)))
 		told := slices.DeleteFunc(f.promptLines(t, "s0", f.clock(), zone), isNoLonger)
+		told = slices.DeleteFunc(told, func(line string) bool { return strings.Contains(line, ", over") })
 		for i, line := range told {
 			told[i], _, _ = strings.Cut(line[len("- "):], " (")
 			if line[0] == '!' != isSafe(told[i]) {
@@ -79,7 +85,7 @@ func TestLives(t *testing.T) {
 			}
 		}
 		slices.Sort(told)
-		if diff := cmp.Diff(want, told, cmpopts.EquateEmpty()); diff != "" {
+		if diff := gocmp.Diff(want, told, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("the prompt in "+zone+", read in the order %v (-want +got):\n%s%v", order, diff, life)
 		}
 	})
@@ -118,7 +124,7 @@ func mayBeLate(life []said, unread []int) bool {
 			plans++
 		}
 	}
-	return s.verb == "state" || s.verb == "end" || s.isPlan() && plans < 3
+	return s.until == "" && (s.verb == "state" || s.verb == "end" || s.isPlan() && plans < 3)
 }
 
 // TestLivesWithoutAStatement draws what a user says, each statement in a session of its own, and deletes one of the
@@ -136,7 +142,7 @@ func TestLivesWithoutAStatement(t *testing.T) {
 			isPlan := func(s said) bool { return s.isPlan() && s.subject == life[i].subject }
 			// A wish to forget stays one. A plan that was given up, or replaced by another one, has given back what it had.
 			isTakenBack := slices.Contains([]string{"deny", "drop", "forget"}, life[i].verb)
-			if isTakenBack || isPlan(life[i]) && slices.ContainsFunc(life[:i], isPlan) {
+			if life[i].until = ""; isTakenBack || isPlan(life[i]) && slices.ContainsFunc(life[:i], isPlan) {
 				life[i].verb = "state"
 			}
 			if current, plan := heard(life[:i], life[i].subject, life[i].at); current == "" && plan != "" {
@@ -160,7 +166,7 @@ func TestLivesWithoutAStatement(t *testing.T) {
 		check.OK(t, erasing.DeleteSession(t.Context(), f.user, fmt.Sprint("s", gone)))
 		want := holding(slices.Delete(slices.Clone(life), gone, gone+1), f.clock())
 		got := slices.DeleteFunc(f.told(t), isNoLonger)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("without %d (-want +got):\n%s%v\nbefore %+v\nafter %+v", gone, diff, life, before, f.memories(t))
 		}
 	})
@@ -181,10 +187,10 @@ func holding(life []said, now time.Time) (want []string) {
 }
 
 // said is one statement about a subject. verb is state, plan, move (the plan to another day), end, deny (what holds),
-// drop (the plan) or forget.
+// drop (the plan) or forget. until is the last day of what is said to hold for some days.
 type said struct {
-	verb, subject, value string
-	at, from             time.Time
+	verb, subject, value, until string
+	at, from                    time.Time
 }
 
 // isPlan reports whether a statement is a plan for a day to come.
@@ -192,7 +198,7 @@ func (s said) isPlan() bool { return s.verb == "plan" || s.verb == "move" }
 
 func (s said) String() string {
 	subject := strings.ReplaceAll(s.subject, " ", "")
-	return strings.Join([]string{s.verb, subject, s.value, s.from.Format(time.DateOnly)}, " ")
+	return strings.Join([]string{s.verb, subject, s.value, s.from.Format(time.DateOnly), cmp.Or(s.until, "-")}, " ")
 }
 
 var lifeVerbs = []string{"state", "state", "plan", "plan", "move", "end", "deny", "drop", "forget"}
@@ -228,9 +234,14 @@ func drawLife(rt *rapid.T) []said {
 		}
 		for _, before := range life[:i] { // a plan that has come true, or what was true before
 			isSaid := before.isPlan() || before.verb == "state"
-			if s.verb == "state" && isSaid && isSafe(before.subject) == isSafe(s.subject) && rapid.Bool().Draw(rt, "as before") {
+			isAlike := isSaid && before.until == "" && isSafe(before.subject) == isSafe(s.subject)
+			if s.verb == "state" && isAlike && rapid.Bool().Draw(rt, "as before") {
 				s.value = before.value
 			}
+		}
+		isNew := s.value == fmt.Sprint("place", i) && (s.verb == "state" || s.verb == "plan")
+		if isNew && rapid.IntRange(0, 3).Draw(rt, "for some days") == 0 {
+			s.until = s.from.AddDate(0, 0, rapid.IntRange(0, 9).Draw(rt, "until")).Format(time.DateOnly)
 		}
 		life[i] = s
 	}
@@ -250,6 +261,7 @@ func timesSaid(life []said, subject, value string) (n int) {
 // heard returns what holds of a subject at a time, and what is planned then, for who hears the statements in order.
 func heard(life []said, subject string, now time.Time) (current, plan string) {
 	var from time.Time
+	until := map[string]string{}
 	var before []string // what held before that
 	hold := func(value string) {
 		if value != current {
@@ -261,12 +273,20 @@ func heard(life []said, subject string, now time.Time) (current, plan string) {
 			hold(plan)
 			plan = ""
 		}
+		if day := until[current]; day != "" && day < at.Format(time.DateOnly) {
+			current = ""
+		}
 	}
 	for _, s := range life {
 		if s.subject != subject {
 			continue
 		}
-		switch begin(s.at); s.verb {
+		if begin(s.at); s.verb == "state" || s.verb == "plan" {
+			until[s.value] = s.until
+		} else if s.verb == "move" && until[s.value] < s.from.Format(time.DateOnly) {
+			until[s.value] = ""
+		}
+		switch s.verb {
 		case "state":
 			if hold(s.value); plan == s.value {
 				plan = ""
@@ -301,7 +321,7 @@ func dayBefore(day string) string {
 type lifeModel struct{}
 
 var (
-	lifeLine  = regexp.MustCompile(`(?m)^\[(m\d+) (\S+) [^]]*\] user: (\S+) (?:(Mia):)?(\S+) (\S+) (\S+)$`)
+	lifeLine  = regexp.MustCompile(`(?m)^\[(m\d+) (\S+) [^]]*\] user: (\S+) (?:(Mia):)?(\S+) (\S+) (\S+) -?(\S*)$`)
 	knownLine = regexp.MustCompile(`(?m)^- \[([ke]\d+), said (\S+?)(?:, pinned)?(, planned)?(?:, about (\S+?))?` +
 		`(?:, from (\S+?))?(?:, until (\S+?))?(?:, ended (\S+?))?\] PROFILE: ((\S+) .*)$`)
 )
@@ -312,7 +332,7 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 	facts, ended := []map[string]any{}, []map[string]any{}
 	for _, line := range lifeLine.FindAllStringSubmatch(input, -1) {
 		id, day, verb, about, subject, value, from := line[1], line[2], line[3], line[4], line[5], line[6], line[7]
-		repeats, until, others, isEnded := "", "", []string{}, false
+		repeats, until, others, isEnded := "", line[8], []string{}, false
 		end := func(known, reason string) {
 			ended = append(ended, map[string]any{"id": known, "reason": reason, "messageIds": []string{id}})
 		}
@@ -327,7 +347,7 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 				isEnded = true
 			case known[0] == 'e':
 				if after := max(said, begins); after > from || after == from && verb != "state" {
-					until = dayBefore(over)
+					until = min(cmp.Or(until, dayBefore(over)), dayBefore(over))
 				}
 			case verb == "end" && content == subject+" "+value && said <= day:
 				end(known, "over")
