@@ -90,6 +90,12 @@ func Parse(file []byte) (*App, error) {
 	if len(file) > maxFileBytes {
 		return nil, fmt.Errorf("the file has %d bytes, more than %d", len(file), maxFileBytes)
 	}
+	n := 0
+	for line := range bytes.Lines(file) {
+		if n++; !utf8.Valid(line) {
+			return nil, fmt.Errorf("line %d: the text is not UTF-8: save the file as UTF-8", n)
+		}
+	}
 	var app App
 	if err := yaml.Load(file, &app, yaml.WithKnownFields()); err != nil {
 		return nil, readable(err)
@@ -134,30 +140,6 @@ func CheckSuccessor(before, after *App) error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// unknownField matches what the decoder says of a field that a file cannot have.
-var unknownField = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
-
-// readable returns an error of the decoder with a line for each problem.
-func readable(err error) error {
-	var one *yaml.LoadError
-	var all *yaml.LoadErrors
-	problems := []*yaml.LoadError{}
-	switch {
-	case errors.As(err, &all):
-		problems = all.Errors
-	case errors.As(err, &one):
-		problems = append(problems, one)
-	default:
-		return fmt.Errorf("the file is not YAML: %w", err)
-	}
-	lines := make([]error, len(problems))
-	for i, p := range problems {
-		message := unknownField.ReplaceAllString(p.Message, "$1 is no field of this part: remove or rename it")
-		lines[i] = fmt.Errorf("line %d: %s", p.Mark.Line, message)
-	}
-	return errors.Join(lines...)
 }
 
 // complete fills in what a file may leave out.

@@ -148,8 +148,15 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 		"no persona":       {"memoryTypes:", "coaches: [{id: a, name: A}]\nmemoryTypes:", "coaches[0].persona must"},
 		"hidden character": {label, `label: "L\u0007"`, "contexts[0].label must be one line"},
 		"no YAML":          {"contexts:", "contexts: [", "line 3: "},
-		"no mapping":       {small, "- 1", "line 1: "},
-		"nothing":          {small, "", "no documents"},
+		"no mapping":       {small, "- 1", "line 1: what stands here must be fields"},
+		"nothing":          {small, "", "line 1: yaml: no documents"},
+		"no list":          {label, "label: L\n    reads: x_summary", "line 5: what stands here must be a list"},
+		"no fields":        {label, "label: L\n    summary: x_summary", "line 5: what stands here must be fields"},
+		"no text":          {label, "label: [L]", "line 4: what stands here must be a text"},
+		"no type":          {label, "label: L\n    reads: [[x]]", "line 5: what stands here must be a text"},
+		"no number":        {"memoryTypes:", "loopLapseDays: a few\nmemoryTypes:", "line 5: what stands here must be a wh"},
+		"no truth value":   {label, "label: L\n    share: maybe", "line 5: what stands here must be true or false"},
+		"no UTF-8":         {label, "label: L\xff", "line 4: the text is not UTF-8"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
