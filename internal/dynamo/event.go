@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -130,7 +131,8 @@ func answerEvent(in recordImages, e *event.Event) event.Type {
 func memoryEvent(in recordImages, e *event.Event) event.Type {
 	m, before := decodeMemory(in.after), decodeMemory(in.before)
 	e.MemoryID, e.MemoryType, e.Pinned = m.ID, string(m.Type), m.Pinned
-	e.Status, e.EndedReason, e.Content = string(m.Status), string(m.EndedReason), m.Content
+	e.Status, e.EndedReason = string(cmp.Or(m.Status, longterm.Stated)), string(m.EndedReason)
+	e.Content = m.Content
 	hasEnded := func(m longterm.Memory) bool { return !m.ValidUntil.IsZero() || m.SupersededBy != "" }
 	switch {
 	case !isWritten(in):
