@@ -16,18 +16,33 @@ func errNotShared() error {
 		"delete them one by one")
 }
 
+// sharedSession returns a session of the shared store. One in an app's own record is moved there first where the stage
+// of its user says so, as an append moves it. It returns a Conflict error for one that stays.
+func (r *SessionReader) sharedSession(ctx context.Context, user conversation.UserID, id string,
+) (conversation.Session, error) {
+	s, err := r.Session(ctx, user, id)
+	if err != nil || s.Adopted == nil {
+		return s, err
+	}
+	write, err := r.db.adoption.Route(ctx, user, s)
+	if err != nil {
+		return s, err
+	}
+	if s = write.Before(); s.Adopted != nil {
+		return s, errNotShared()
+	}
+	return s, nil
+}
+
 // ClearSession begins the session anew, in one transaction: with another time of creation, so that all of its messages,
 // summaries and memories are those of a deleted session of the same id. The tombstone says where they are.
 func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.UserID, id string, due time.Time,
 ) (tombstone erasure.Tombstone, err error) {
 	const op = "clear session"
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
-		session, err := s.sessions.Session(ctx, user, id)
-		switch {
-		case err != nil:
+		session, err := s.sessions.sharedSession(ctx, user, id)
+		if err != nil {
 			return false, err
-		case session.Adopted != nil:
-			return false, errNotShared()
 		}
 		k := table.KeyOfSession(user, session)
 		empty := session.Emptied(s.db.Now())

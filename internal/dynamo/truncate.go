@@ -88,12 +88,9 @@ type cut struct {
 func (s *DeletionStore) newCut(ctx context.Context, user conversation.UserID, in conversation.Truncation,
 	vectors func(conversation.Message) []string, due time.Time,
 ) (*cut, error) {
-	before, err := s.sessions.Session(ctx, user, in.SessionID)
+	before, err := s.sessions.sharedSession(ctx, user, in.SessionID)
 	if err != nil {
 		return nil, err
-	}
-	if before.Adopted != nil {
-		return nil, errNotShared()
 	}
 	messages, err := s.suffix(ctx, user, before, in)
 	if err != nil {

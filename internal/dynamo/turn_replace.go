@@ -69,12 +69,9 @@ func (s *TurnStore) replaceTurn(ctx context.Context, user conversation.UserID, i
 
 // newAttempt returns one transaction of a turn that replaces another.
 func (r *replacer) newAttempt(ctx context.Context) (*cut, error) {
-	session, err := r.sessions.Session(ctx, r.user, r.in.SessionID)
+	session, err := r.sessions.sharedSession(ctx, r.user, r.in.SessionID)
 	if err != nil {
 		return nil, err
-	}
-	if session.Adopted != nil {
-		return nil, errNotShared()
 	}
 	last, _, _, err := r.cuts.messages.readRange(ctx, r.user,
 		messageRange{session: session, limit: conversation.MaxTruncated + 2, descending: true})
