@@ -161,6 +161,18 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
+// TestNpmInstallsFiles checks that a packed package which a page installs with npm begins with a dot: npm takes
+// dist/client.tgz for the repository client.tgz of somebody called dist.
+func TestNpmInstallsFiles(t *testing.T) {
+	t.Parallel()
+	foreign := regexp.MustCompile(`npm install[^` + "`" + `\n]* [^.\s][^\s]*\.tgz`)
+	for _, page := range pages(t) {
+		if found := foreign.FindString(readPage(t, page)); found != "" {
+			t.Errorf("%s: %q: write ./ before the file", page, found)
+		}
+	}
+}
+
 func isTarget(t *testing.T, name string) bool {
 	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `:`).MatchString(readPage(t, "Makefile"))
 }
