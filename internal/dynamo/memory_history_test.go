@@ -99,7 +99,7 @@ func TestReview(t *testing.T) {
 	}
 	old := create(longterm.Memory{Content: "Lives in Oslo"})
 	wait := create(longterm.Memory{
-		Content: "Lives in Rome", Status: longterm.Waiting, WaitingAs: longterm.Planned, Supersedes: []string{old, "gone"},
+		Content: "Lives in Rome", Status: longterm.Waiting, WaitingAs: longterm.Reported, Supersedes: []string{old, "gone"},
 	})
 	get := func(id string) longterm.Memory {
 		m, err := s.Memories.Get(t.Context(), alice, id)
@@ -111,7 +111,7 @@ func TestReview(t *testing.T) {
 	}
 	for range 2 {
 		confirmed, err := history.Confirm(t.Context(), alice, wait)
-		if err != nil || confirmed.Status != longterm.Planned || !confirmed.Valid(s.clock()) {
+		if err != nil || confirmed.Status != longterm.Reported || !confirmed.Valid(s.clock()) {
 			t.Errorf("confirmed: %+v, %v", confirmed, err)
 		}
 	}
