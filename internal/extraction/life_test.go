@@ -346,7 +346,8 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 				end(known, "over")
 				isEnded = true
 			case known[0] == 'e':
-				if after := max(said, begins); after > from || after == from && verb != "state" {
+				isSame, after := content == subject+" "+value, max(said, begins)
+				if isSame || after > from || after == from && verb != "state" {
 					until = min(cmp.Or(until, dayBefore(over)), dayBefore(over))
 				}
 			case verb == "end" && content == subject+" "+value && said <= day:

@@ -70,7 +70,7 @@ func (p *planner) closeLoop(l closedLoop) {
 		case l.Outcome != outcomeDone:
 			t.Status, t.EndedBy = longterm.TodoCancelled, ids
 		case t.Every != "":
-			*t = t.Again(at.In(p.zone))
+			*t = t.DoneAt(at.In(p.zone))
 		default:
 			t.Status, t.CompletedAt, t.EndedBy = longterm.TodoCompleted, at, ids
 		}

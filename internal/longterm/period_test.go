@@ -37,6 +37,24 @@ func TestTodosRecur(t *testing.T) {
 	}
 }
 
+// TestDoneAtNight has a daily todo done around midnight: until the small hours that is of the day before, if it was due
+// then.
+func TestDoneAtNight(t *testing.T) {
+	t.Parallel()
+	berlin := check.Got(time.LoadLocation("Europe/Berlin"))(t)
+	for _, tt := range []struct{ due, at, want string }{
+		{"2027-03-27", "2027-03-27 23:50", "2027-03-28"},
+		{"2027-03-27", "2027-03-28 00:10", "2027-03-28"},
+		{"2027-03-26", "2027-03-28 00:10", "2027-03-28"}, // missed once
+		{"2027-03-28", "2027-03-28 00:10", "2027-03-29"}, // done early
+		{"2027-03-27", "2027-03-28 09:00", "2027-03-29"},
+	} {
+		at := check.Got(time.ParseInLocation("2006-01-02 15:04", tt.at, berlin))(t)
+		todo := longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: tt.due}, Every: longterm.Daily}
+		check.Equal(t, tt.want, todo.DoneAt(at).Due.Day, "due on %s and done at %s it is due again", tt.due, tt.at)
+	}
+}
+
 // TestTheNextDay compares the day with the first of all days from the beginning that is after today, and asks a hundred
 // thousand times for a day of a todo of the year 1, which must not be counted from there.
 func TestTheNextDay(t *testing.T) {

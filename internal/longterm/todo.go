@@ -129,6 +129,18 @@ func (t Todo) Again(at time.Time) Todo {
 	return t
 }
 
+// smallHours is how long after midnight what is done is of the day before, where it was due then: who works at night
+// takes the pill of the evening.
+const smallHours = 4 * time.Hour
+
+// DoneAt returns a todo that recurs as due again after it was done at a time.
+func (t Todo) DoneAt(at time.Time) Todo {
+	if evening := at.Add(-smallHours); !t.Due.IsAhead(evening) {
+		at = evening
+	}
+	return t.Again(at)
+}
+
 // HasLapsed reports whether a todo has been overdue for more than so many days: it is told no more.
 func (t Todo) HasLapsed(now time.Time, days int) bool { return t.IsOverdue(now.AddDate(0, 0, -days)) }
 
