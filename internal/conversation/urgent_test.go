@@ -181,9 +181,12 @@ func TestAsksToForget(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Please forget that I have a cat.": true, "Vergiss das bitte.": true, "Olvida lo de mi rodilla": true,
 		"Oublie mon allergie": true, "请忘掉我的过敏": true, "それは忘れてください": true, "Забудь про мою собаку": true,
-		"I have a cat.": false, "Was soll ich heute essen?": false, "": false,
+		"Esqueça o que eu disse": true, "Dimentica il mio gatto": true, "Vergeet wat ik zei": true,
+		"고양이 얘기는 잊어 줘": true, "Zapomnij o moim kocie": true, "Kedimi unut": true, "Quên chuyện con mèo đi": true,
+		"I have a cat.": false, "Was soll ich heute essen?": false, "Tôi quen cô ấy": false, "": false,
 	} {
 		check.Equal(t, want, conversation.AsksToForget(text), "%q", text)
+		check.Equal(t, want, conversation.IsUrgent(text), "%q is read at once", text)
 	}
 }
 

@@ -142,7 +142,7 @@ func TestLivesWithoutAStatement(t *testing.T) {
 			isPlan := func(s said) bool { return s.isPlan() && s.subject == life[i].subject }
 			// A wish to forget stays one. A plan that was given up, or replaced by another one, has given back what it had.
 			isTakenBack := slices.Contains([]string{"deny", "drop", "forget"}, life[i].verb)
-			if life[i].until = ""; isTakenBack || isPlan(life[i]) && slices.ContainsFunc(life[:i], isPlan) {
+			if isTakenBack || isPlan(life[i]) && slices.ContainsFunc(life[:i], isPlan) {
 				life[i].verb = "state"
 			}
 			if current, plan := heard(life[:i], life[i].subject, life[i].at); current == "" && plan != "" {
