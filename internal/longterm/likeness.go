@@ -56,6 +56,7 @@ var denseUsers = strings.NewReplacer(
 
 const lightWords = `
 	take takes taking took taken use uses using used have has had having been being was were now also still lives living
+	from since vanaf sinds dal da
 	nimmt nehmen nahm hatte wird wurde wohnt lebt seit toma tomar tiene vive está desde prend prendre était depuis tem
 	для есть принимает है हैं था थी को से का की के में في من على لديه لديها
 	は が を に の で と も へ あ り る ま す し た て い っ だ な う 对 對 有 了 在 的 是 会 會 着 就 也 都 和 与`

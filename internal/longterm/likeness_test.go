@@ -107,3 +107,21 @@ func TestLikeness(t *testing.T) {
 		t.Error("a text without words resembles another")
 	}
 }
+
+// TestDifferInAWord compares facts of which one is another danger, or the same as a plan that has come true.
+func TestDifferInAWord(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		a, b  string
+		other bool
+	}{
+		{"The user is allergic to kiwis.", "The user is allergic to figs.", true},
+		{"The user takes ramipril 5 mg a day.", "The user takes ramipril 10 mg a day.", true},
+		{"The user takes ramipril 10 mg from 3 May.", "The user takes ramipril 10 mg since 3 May.", false},
+		{"De gebruiker neemt vanaf 3 mei 10 mg.", "De gebruiker neemt sinds 3 mei 10 mg.", false},
+		{"L'utente prende 10 mg dal 3 maggio.", "L'utente prende 10 mg da 3 maggio.", false},
+		{"Der Nutzer nimmt ab dem 3. Mai 10 mg.", "Der Nutzer nimmt seit dem 3. Mai 10 mg.", false},
+	} {
+		check.Equal(t, tt.other, longterm.DifferInAWord(tt.a, tt.b), "%q and %q are of two dangers", tt.a, tt.b)
+	}
+}
