@@ -41,6 +41,9 @@ type Record struct {
 	Key string
 	// Problem says why the record cannot be a session. It is empty where it can.
 	Problem string
+	// Check returns an Unmovable error where the array of an embedded session has entries that cannot be messages. It is
+	// nil for the other records.
+	Check func() error
 	// Parked says that the record is a parked array.
 	Parked bool
 

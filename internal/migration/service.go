@@ -302,7 +302,12 @@ func (w *worker) one(ctx context.Context, r Record) result {
 	case !needed:
 		return out
 	case w.run.DryRun:
-		out.counts.add(forecastOf(r, to))
+		if r.Check != nil {
+			out.reason, _ = ReasonOf(r.Check())
+		}
+		if out.reason == "" {
+			out.counts.add(forecastOf(r, to))
+		}
 		return out
 	}
 	work, err := w.Table.Do(ctx, w.run.Action, r, to)

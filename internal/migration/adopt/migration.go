@@ -117,6 +117,12 @@ func (a *Adopter) recordOf(it table.Item) (r migration.Record, ok bool) {
 		return r, it.Nested(table.AttrAttributes).Has(attrMessages)
 	}
 	array := arrayOf(session)
+	if isEmbedded(session) {
+		r.Check = func() error {
+			_, err := a.mover(user, session.ID).readable(it, session)
+			return err
+		}
+	}
 	r.SessionID, r.Placement, r.Messages = session.ID, array.Placement, max(0, array.Entries)
 	if array.Placement == migration.InBoth {
 		r.IsAdopted = array.Entries == session.MessageCount

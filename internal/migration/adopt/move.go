@@ -199,6 +199,22 @@ func (m *mover) decode(it table.Item, s conversation.Session) ([]conversation.Me
 	return migration.Decode(s, entries, messageIDs(m.user))
 }
 
+// readable returns the messages of an embedded session. It returns an Unmovable error where an entry cannot be one.
+func (m *mover) readable(it table.Item, s conversation.Session) ([]conversation.Message, error) {
+	if arrayOf(s).Entries == notAnArray {
+		return nil, migration.Unmovable("the attributes have no list of messages")
+	}
+	messages, problems := m.decode(it, s)
+	if len(problems) == 0 {
+		return messages, nil
+	}
+	reason := fmt.Sprintf("attributes.messages[%d]: %s", problems[0].Index, problems[0].Reason)
+	if more := len(problems) - 1; more > 0 {
+		reason += fmt.Sprintf(", and %d more", more)
+	}
+	return nil, migration.Unmovable(reason)
+}
+
 // versioned returns the update that raises the session's version.
 func (m *mover) versioned(s conversation.Session) table.Update {
 	return table.Set(table.AttrVersion, s.Version+1)
@@ -218,16 +234,9 @@ const errLacking = migration.Unmovable("the shared store has messages of this se
 // last step.
 func (m *mover) leaveEmbedded(ctx context.Context, it table.Item, s conversation.Session, to migration.Placement,
 ) (t *table.Transaction, isLast bool, err error) {
-	if arrayOf(s).Entries == notAnArray {
-		return nil, false, migration.Unmovable("the attributes have no list of messages")
-	}
-	messages, problems := m.decode(it, s)
-	if len(problems) > 0 {
-		reason := fmt.Sprintf("attributes.messages[%d]: %s", problems[0].Index, problems[0].Reason)
-		if more := len(problems) - 1; more > 0 {
-			reason += fmt.Sprintf(", and %d more", more)
-		}
-		return nil, false, migration.Unmovable(reason)
+	messages, err := m.readable(it, s)
+	if err != nil {
+		return nil, false, err
 	}
 	lacking, err := m.copy(ctx, s, messages)
 	if err != nil {

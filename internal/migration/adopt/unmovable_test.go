@@ -91,3 +91,31 @@ func TestWhatCannotMove(t *testing.T) {
 		t.Errorf("advance to %s: %v", migration.InStore, err)
 	}
 }
+
+// TestForecastNamesWhatCannotMove forecasts the backfill of a table with records that cannot be migrated. They are
+// named as by the backfill, before anything is written, and are not in the forecast.
+func TestForecastNamesWhatCannotMove(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	hello := map[string]any{"role": "user", "content": "hello"}
+	for id, entries := range map[string]any{"good": []any{hello}, "odd": []any{hello, "how are you"}, "none": "hello"} {
+		a.put(t, check.Got(attributevalue.MarshalMap(map[string]any{
+			"pk": "user#ann", "sk": "conversation#" + id, "attributes": map[string]any{"messages": entries},
+		}))(t))
+	}
+	before := a.contentsOf(t)
+	service := a.service(t, a.client, a.client, migration.Embedded)
+	out := run(t, service, migration.Backfill, func(r *migration.Request) { r.DryRun = true })
+	reasons := map[string]string{}
+	for _, m := range out.Mismatches {
+		reasons[m.SessionID] = m.Reason
+	}
+	want := map[string]string{
+		"odd": "attributes.messages[1]: the entry is no map", "none": "the attributes have no list of messages",
+	}
+	check.Same(t, want, reasons, "wanted (-) and named (+)")
+	if f := out.Forecast; f == nil || f.Sessions != 1 || f.Messages != 1 {
+		t.Errorf("the forecast is %+v, want that of the good session", f)
+	}
+	check.Equal(t, len(before), len(a.contentsOf(t)), "records")
+}
