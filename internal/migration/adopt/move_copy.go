@@ -1,7 +1,9 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -173,16 +175,18 @@ func (m *mover) writeCopies(ctx context.Context, s conversation.Session, wanted 
 // session has been deleted. The session's record may be large, and a check of it would cost as much as writing it. Its
 // deletion stores a tombstone in the same transaction, so the check is that there is none.
 func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
-	t := m.db.Transaction()
-	copies := m.addLast(t, s)
-	if copies == 0 {
+	if len(m.last) == 0 {
 		return nil
 	}
+	largest := slices.MaxFunc(m.last, func(a, b table.Item) int { return cmp.Compare(a.Size(), b.Size()) })
+	t := m.db.Transaction()
+	copies := m.addLast(t, s)
 	generationPlace := t.Check(table.GenerationKey(m.user), table.IsGeneration(s.Generation))
 	tombstonePlace := checkDeleted(t, m.user, s)
 	failures, err := m.commit(ctx, t)
 	if table.IsTooLarge(err) {
-		return migration.Unmovable("a message fits no record of 400 KB")
+		return migration.Unmovable(fmt.Sprintf("the message of seq %d does not fit into a record of 400 KB, with what is "+
+			"kept of its entry: shorten it, or make two of it", largest.Int64(table.AttrSeq)))
 	}
 	if err != nil {
 		return err

@@ -119,3 +119,21 @@ func TestForecastNamesWhatCannotMove(t *testing.T) {
 	}
 	check.Equal(t, len(before), len(a.contentsOf(t)), "records")
 }
+
+// TestMessageTooLargeToMove backfills an array whose second message, with what is kept of its entry, is larger than a
+// record may be. The reason names it.
+func TestMessageTooLargeToMove(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	entry := func(text string) any {
+		return map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": text}}}
+	}
+	a.put(t, check.Got(attributevalue.MarshalMap(map[string]any{
+		"pk": "user#ann", "sk": "conversation#c",
+		"attributes": map[string]any{"messages": []any{entry("hello"), entry(strings.Repeat("z", 250_000))}},
+	}))(t))
+	out := run(t, a.service(t, a.client, a.client, migration.Dual), migration.Backfill)
+	if len(out.Mismatches) != 1 || !strings.HasPrefix(out.Mismatches[0].Reason, "the message of seq 2 does not fit") {
+		t.Errorf("named %v, want the message of seq 2", out.Mismatches)
+	}
+}
