@@ -49,15 +49,18 @@ func credentials(ctx context.Context, s deployment.Stage) (aws.Config, []string)
 	return cfg, nil
 }
 
-// secrets says which secrets are missing.
+// secrets says which secrets are missing. One that is being deleted is described for some days, and cannot be read.
 func secrets(ctx context.Context, client *secretsmanager.Client, s deployment.Stage) []string {
 	var out []string
 	for _, secret := range s.Secrets() {
 		name := s.SecretName(secret)
-		_, err := client.DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{SecretId: &name})
+		found, err := client.DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{SecretId: &name})
 		if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 			out = append(out, fmt.Sprintf("the secret %s does not exist in %s: "+
 				"\"throughline bootstrap -apply -env %s\" makes it", name, s.Region, s.Name))
+		} else if err == nil && found.DeletedDate != nil {
+			out = append(out, fmt.Sprintf("the secret %s is being deleted, and no function can read it: "+
+				"\"aws secretsmanager restore-secret --region %s --secret-id %s\" keeps it", name, s.Region, name))
 		}
 	}
 	return out

@@ -39,6 +39,8 @@ type fakeAccount struct {
 	refuses string
 	// missing are the secrets that do not exist.
 	missing []string
+	// deleted is a secret that is being deleted.
+	deleted string
 	// unreserved is what the account has left, held what each function of a stack that is there has reserved.
 	unreserved int
 	held       map[string]int
@@ -116,6 +118,8 @@ func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"ReservedConcurrentExecutions":%d}`, held)
 	case strings.HasPrefix(r.URL.Path, "/2016-08-19/account-settings"):
 		fmt.Fprintf(w, `{"AccountLimit":{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":%d}}`, a.unreserved)
+	case a.deleted != "" && a.deleted == in.SecretID:
+		fmt.Fprint(w, `{"Name":"a secret","DeletedDate":1764500000}`)
 	default:
 		fmt.Fprint(w, `{"Name":"a secret"}`)
 	}
@@ -186,6 +190,14 @@ func TestDeploy(t *testing.T) {
 			says: []string{
 				"the secret " + chatSecret + ` does not exist in us-east-1: "throughline bootstrap -apply -env dev" makes it`,
 				`the secret app/dev/cursor-key does not exist`,
+			},
+		},
+		{
+			name: "a secret that is being deleted", config: ready,
+			account: fakeAccount{unreserved: 450, deleted: chatSecret},
+			says: []string{
+				"the secret " + chatSecret + " is being deleted, and no function can read it: " +
+					`"aws secretsmanager restore-secret --region us-east-1 --secret-id ` + chatSecret + `" keeps it`,
 			},
 		},
 		{
