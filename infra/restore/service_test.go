@@ -40,6 +40,7 @@ type tableService struct {
 	protected map[string]bool                              // those with deletion protection
 	tags      map[string][]json.RawMessage                 // by the table's ARN
 	busy      map[string]bool                              // the tables that are being made or changed
+	fresh     map[string]bool                              // those that were made, and whose backups are not enabled yet
 }
 
 func newTableService(t *testing.T, allows func(action, table string) bool) *tableService {
@@ -47,7 +48,7 @@ func newTableService(t *testing.T, allows func(action, table string) bool) *tabl
 	s := &tableService{
 		t: t, engine: dynamodbtest.Client(t), backups: map[string][]map[string]types.AttributeValue{},
 		recovered: map[string]bool{}, protected: map[string]bool{},
-		tags: map[string][]json.RawMessage{}, busy: map[string]bool{},
+		tags: map[string][]json.RawMessage{}, busy: map[string]bool{}, fresh: map[string]bool{},
 	}
 	engine := check.Got(faults.Proxy(dynamodbtest.Endpoint(t)))(t)
 	s.policies = withPolicies(s.handler(engine), allows)
@@ -84,6 +85,10 @@ func (s *tableService) handler(engine http.Handler) http.Handler {
 		answer := ""
 		if s.isBusy(operation, in.TableName) {
 			refuse(w, "ResourceInUseException", "Table is being updated: "+in.TableName)
+			return
+		}
+		if operation == "UpdateContinuousBackups" && s.isFresh(in.TableName) {
+			refuse(w, "ContinuousBackupsUnavailableException", "Backups are being enabled for the table: "+in.TableName)
 			return
 		}
 		switch operation {
@@ -129,6 +134,14 @@ func (s *tableService) isBusy(operation, table string) bool {
 		return was
 	}
 	return false
+}
+
+// isFresh reports whether a table was made and its backups were not asked for before.
+func (s *tableService) isFresh(table string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer delete(s.fresh, table)
+	return s.fresh[table]
 }
 
 // describe passes a look at a table on to the engine. The first look at a busy one finds it so.
@@ -199,7 +212,7 @@ func (s *tableService) restore(source, target string, at time.Time) error {
 	in := table.CreateTableInput(target)
 	in.StreamSpecification = nil
 	s.mu.Lock()
-	s.busy[target] = true
+	s.busy[target], s.fresh[target] = true, true
 	s.mu.Unlock()
 	if _, err := s.engine.CreateTable(s.t.Context(), in); err != nil {
 		return err

@@ -161,16 +161,22 @@ func setTTL(ctx context.Context, r *Restore) error {
 	return nil
 }
 
+// setRecovery turns point-in-time recovery on. DynamoDB refuses that while it is enabling the backups of a new table.
 func setRecovery(ctx context.Context, r *Restore) error {
-	_, err := r.tables.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
-		TableName: &r.target, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
-			PointInTimeRecoveryEnabled: aws.Bool(true),
-		},
+	return r.wait(ctx, "the backups of "+r.target, func() (bool, error) {
+		_, err := r.tables.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+			TableName: &r.target, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
+				PointInTimeRecoveryEnabled: aws.Bool(true),
+			},
+		})
+		if _, early := errors.AsType[*types.ContinuousBackupsUnavailableException](err); early {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("turn on the point-in-time recovery of %s: %w", r.target, err)
+		}
+		return true, nil
 	})
-	if err != nil {
-		return fmt.Errorf("turn on the point-in-time recovery of %s: %w", r.target, err)
-	}
-	return nil
 }
 
 // setTags copies the old table's tags but those of CloudFormation, and says where the table comes from.
