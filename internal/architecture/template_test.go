@@ -1,7 +1,9 @@
 package architecture_test
 
 import (
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,8 @@ import (
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -50,4 +54,47 @@ func variables(structure reflect.Type) []string {
 		}
 	}
 	return names
+}
+
+// operation matches the operation of the table in a metric of the alarms or of the dashboard.
+var operation = regexp.MustCompile(`Name: Operation, Value: (\w+)|"Operation", "(\w+)"`)
+
+// TestMetricsAreOfCallsThatAreMade checks that no alarm and no widget watches an operation of the table that nothing
+// calls: such a metric never has a value.
+func TestMetricsAreOfCallsThatAreMade(t *testing.T) {
+	t.Parallel()
+	calls := reflect.TypeFor[interface {
+		table.API
+		adopt.ScanAPI
+	}]()
+	for _, file := range []string{"../../infra/alarms/template.yaml", "../../infra/dashboard/template.yaml"} {
+		found := operation.FindAllStringSubmatch(string(check.Got(os.ReadFile(file))(t)), -1)
+		if len(found) == 0 {
+			t.Errorf("%s has no operation of the table", file)
+		}
+		for _, of := range found {
+			if _, ok := calls.MethodByName(of[1] + of[2]); !ok {
+				t.Errorf("%s watches %s, which no function calls", file, of[1]+of[2])
+			}
+		}
+	}
+}
+
+var (
+	description = regexp.MustCompile(`AlarmDescription: (.+)`)
+	compound    = regexp.MustCompile(`\b(?:[A-Z][a-z]+){2,}\b`)
+)
+
+// TestAlarmsNameWhatThereIs checks that an alarm sends nobody to a parameter or to a metric that is gone.
+func TestAlarmsNameWhatThereIs(t *testing.T) {
+	t.Parallel()
+	file := string(check.Got(os.ReadFile("../../infra/alarms/template.yaml"))(t))
+	for _, alarm := range description.FindAllStringSubmatch(file, -1) {
+		for _, name := range compound.FindAllString(alarm[1], -1) {
+			if !strings.Contains(string(throughline.Template), "\n  "+name+":\n    Type: ") &&
+				!strings.Contains(file, "MetricName: "+name+",") {
+				t.Errorf("%s: there is no %s", alarm[1], name)
+			}
+		}
+	}
 }
