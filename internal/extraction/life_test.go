@@ -17,6 +17,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -43,7 +44,10 @@ func TestLives(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lives++
 		f.user = conversation.UserID(fmt.Sprint("life", lives))
-		life := drawLife(rt)
+		prefs := longterm.DefaultPreferences()
+		prefs.Timezone = rapid.SampledFrom(lifeZones).Draw(rt, "home")
+		check.Got(f.stores.Preferences.Put(t.Context(), f.user, prefs))(t)
+		life := drawLife(rt, prefs.Location())
 		var order, unread []int
 		read := func(isDue func(said) bool) {
 			for _, i := range rapid.Permutation(unread).Draw(rt, "read") {
@@ -66,13 +70,14 @@ func TestLives(t *testing.T) {
 		}
 		f.advance(time.Duration(rapid.IntRange(1, 12).Draw(rt, "hours")) * time.Hour)
 		read(func(said) bool { return true })
-		want, got := holding(life, f.clock()), slices.DeleteFunc(f.told(t), isNoLonger)
+		now := f.clock().In(prefs.Location())
+		want, got := holding(life, now), slices.DeleteFunc(f.told(t, now), isNoLonger)
 		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
 		}
-		zones := []string{"UTC", "Pacific/Kiritimati", "America/Los_Angeles"}
+		zones := lifeZones
 		if slices.ContainsFunc(life, func(s said) bool { return s.until != "" }) {
-			zones = zones[:2] // what is over for the extraction is not replaced by what is read late
+			zones = []string{prefs.Timezone} // what is over for the extraction is not replaced by what is read late
 		}
 		zone := rapid.SampledFrom(zones).Draw(rt, "zone")
 		want = holding(life, f.clock().In(check.Got(time.LoadLocation(zone))(t)))
@@ -92,10 +97,10 @@ func TestLives(t *testing.T) {
 }
 
 // told returns the valid memories as prompts tell them.
-func (f *fixture) told(t *testing.T) (out []string) {
+func (f *fixture) told(t *testing.T, now time.Time) (out []string) {
 	t.Helper()
 	for _, m := range f.memories(t) {
-		if said := m.Content; m.Valid(f.clock()) {
+		if said := m.Content; m.Valid(now) {
 			if m.About != "" {
 				said = m.About + ": " + said
 			}
@@ -137,7 +142,7 @@ func TestLivesWithoutAStatement(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lives++
 		f.user = conversation.UserID(fmt.Sprint("without", lives))
-		life := drawLife(rt)
+		life := drawLife(rt, time.UTC)
 		for i := range life {
 			isPlan := func(s said) bool { return s.isPlan() && s.subject == life[i].subject }
 			// A wish to forget stays one. A plan that was given up, or replaced by another one, has given back what it had.
@@ -165,7 +170,7 @@ func TestLivesWithoutAStatement(t *testing.T) {
 		before := f.memories(t)
 		check.OK(t, erasing.DeleteSession(t.Context(), f.user, fmt.Sprint("s", gone)))
 		want := holding(slices.Delete(slices.Clone(life), gone, gone+1), f.clock())
-		got := slices.DeleteFunc(f.told(t), isNoLonger)
+		got := slices.DeleteFunc(f.told(t, f.clock()), isNoLonger)
 		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("without %d (-want +got):\n%s%v\nbefore %+v\nafter %+v", gone, diff, life, before, f.memories(t))
 		}
@@ -203,9 +208,12 @@ func (s said) String() string {
 
 var lifeVerbs = []string{"state", "state", "plan", "plan", "move", "end", "deny", "drop", "forget"}
 
-func drawLife(rt *rapid.T) []said {
+// lifeZones are where the day is another one than in UTC for some hours, in both directions.
+var lifeZones = []string{"UTC", "Pacific/Kiritimati", "America/Los_Angeles"}
+
+func drawLife(rt *rapid.T, zone *time.Location) []said {
 	life := make([]said, rapid.IntRange(1, 8).Draw(rt, "statements"))
-	at := lifeBegan
+	at := lifeBegan.In(zone)
 	for i := range life {
 		s := said{
 			verb:    rapid.SampledFrom(lifeVerbs).Draw(rt, "verb"),
