@@ -141,6 +141,9 @@ func (s exports) export(ctx context.Context, c Caller, in *exportInput) (*stream
 	}
 	next, stop := iter.Pull2(s.lines(ctx, c, after))
 	first, err, ok := next()
+	for ok && err == nil && first.kind == "" { // a place before the first record
+		first, err, ok = next()
+	}
 	if err != nil {
 		stop()
 		s.end(ctx, end)

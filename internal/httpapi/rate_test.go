@@ -281,18 +281,23 @@ func TestExportsGiveTheirPermitBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method  string
 		profile *fault.Error
+		seed    *fault.Error // read after a profile that is not there
 		spine   *fault.Error
 		status  int
 	}{
-		"whole":               {"GET", nil, nil, 200},
-		"only its head":       {"HEAD", nil, nil, 200},
-		"broken off":          {"GET", nil, failure, 200},
-		"failed at the start": {"GET", failure, nil, 503},
+		"whole":                  {"GET", nil, nil, nil, 200},
+		"only its head":          {"HEAD", nil, nil, nil, 200},
+		"broken off":             {"GET", nil, nil, failure, 200},
+		"failed at the start":    {"GET", failure, nil, nil, 503},
+		"failed before a record": {"GET", nil, failure, nil, 503},
 	} {
 		store := newMemory(t, noon)
 		records := store.records
 		if tc.profile != nil {
-			records.Profile = failingProfile{tc.profile}
+			records.Profile = failing[longterm.Profile]{tc.profile}
+		}
+		if tc.seed != nil {
+			records.Seed = failing[longterm.Seed]{tc.seed}
 		}
 		var spine error
 		if tc.spine != nil {
@@ -318,18 +323,14 @@ func TestExportsGiveTheirPermitBack(t *testing.T) {
 		}
 		limit.running = 0
 	}
-	if limit.begun != 4 {
+	if limit.begun != 5 {
 		t.Errorf("%d exports have begun", limit.begun)
 	}
 }
 
-// failingProfile is a store of profiles that is down.
-type failingProfile struct{ err error }
+// failing is a store that is down.
+type failing[T any] struct{ err error }
 
-func (p failingProfile) Get(context.Context, conversation.UserID) (longterm.Profile, error) {
-	return longterm.Profile{}, p.err
-}
+func (f failing[T]) Get(context.Context, conversation.UserID) (none T, err error) { return none, f.err }
 
-func (p failingProfile) Put(_ context.Context, _ conversation.UserID, in longterm.Profile) (longterm.Profile, error) {
-	return in, p.err
-}
+func (f failing[T]) Put(_ context.Context, _ conversation.UserID, in T) (T, error) { return in, f.err }
