@@ -30,6 +30,10 @@ const (
 	Internal            Code = "internal"
 )
 
+// ErrSetup is in the chain of errors of a service that refuses every call until somebody changes a key or a name in the
+// configuration. No record is at fault.
+var ErrSetup = errors.New("the service refuses all calls as they are configured")
+
 // Field describes one part of the input that is wrong.
 type Field struct {
 	Field string `json:"field" doc:"The path of the part, or the name of the parameter." example:"messages[3].role"`

@@ -147,9 +147,10 @@ type changedRecord struct {
 const patience = 6 * time.Second
 
 // isLeft reports whether a failure is left to the sweep: the index's plan refuses this user's vectors, or a service is
-// down and nobody waits for another delivery. That would fail too, and would hold up the records of others meanwhile.
+// down or refuses the key, and nobody waits for another delivery. That would fail too, and would hold up the records of
+// others meanwhile.
 func isLeft(err error, waits bool) bool {
-	isDown := fault.Is(err, fault.Unavailable) || fault.Is(err, fault.RateLimited)
+	isDown := fault.Is(err, fault.Unavailable) || fault.Is(err, fault.RateLimited) || errors.Is(err, fault.ErrSetup)
 	return errors.Is(err, vector.ErrQuota) || isDown && !waits
 }
 

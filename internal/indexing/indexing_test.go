@@ -50,6 +50,7 @@ func TestAnOutageIsLeftToTheSweep(t *testing.T) {
 	said := change(2).Message.Timestamp
 	memory := conversation.Change{User: "bob", Generation: 1, RecordID: "memory_1", Version: 1}
 	deleted := conversation.Change{User: "bob", Generation: 1, RecordID: "memory_2"}
+	const wrongKey fault.Code = "wrong key"
 	for name, tt := range map[string]struct {
 		code    fault.Code
 		changes []conversation.Change
@@ -61,12 +62,16 @@ func TestAnOutageIsLeftToTheSweep(t *testing.T) {
 		"at its limits":        {fault.RateLimited, []conversation.Change{change(2)}, 7 * time.Second, 1},
 		"no outage":            {fault.Internal, []conversation.Change{change(2)}, time.Hour, 0},
 		"a memory":             {fault.Unavailable, []conversation.Change{memory}, 0, 1},
+		"a wrong key":          {wrongKey, []conversation.Change{change(2)}, 7 * time.Second, 1},
 		"a memory that is bad": {fault.Internal, []conversation.Change{memory}, 0, 0},
 		"a deleted memory":     {fault.Unavailable, []conversation.Change{memory, deleted}, time.Hour, 1},
 	} {
 		f := newFake(2)
 		f.records["memory_1"] = recall.Hit{Memory: &longterm.Memory{ID: "memory_1"}}
 		index := refusing{f, "ann", fault.New(tt.code, "down")}
+		if tt.code == wrongKey {
+			index.err = fault.Wrap(fault.Internal, "upsert vectors", fault.ErrSetup)
+		}
 		if tt.changes[0].User == "bob" {
 			index.user = "bob"
 		}

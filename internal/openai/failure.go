@@ -56,13 +56,18 @@ func (noAnswer) Detail() string { return "the model's service gave no whole answ
 // Unwrap returns the cause.
 func (n noAnswer) Unwrap() error { return n.error }
 
-// Is reports whether the service refused what it was asked, or found it too long. It implements errors.Is's method.
+// Is reports whether the service refused what it was asked, or found it too long, or refuses the key or the model's
+// name. It implements errors.Is's method.
 func (r serviceError) Is(target error) bool {
 	switch r.code {
 	case "content_filter", "content_policy_violation", "invalid_prompt":
 		return target == llm.ErrRefused
 	case "context_length_exceeded", "string_above_max_length":
 		return target == llm.ErrTruncated
+	}
+	switch r.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return target == fault.ErrSetup && !isQuota(r)
 	}
 	return false
 }

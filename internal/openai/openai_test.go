@@ -133,6 +133,9 @@ func TestErrorsHaveCodes(t *testing.T) {
 			if fault.CodeOf(err) != tt.want || attempts.Load() != tt.attempts {
 				t.Errorf("error %v after %d attempts, want %s after %d", err, attempts.Load(), tt.want, tt.attempts)
 			}
+			if errors.Is(err, fault.ErrSetup) != (tt.status == 401 || tt.status == 404) {
+				t.Errorf("the key or the model's name: %v", err)
+			}
 			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("the error quotes the content: %v", err)
 			}

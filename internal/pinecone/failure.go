@@ -90,4 +90,9 @@ func (c cause) Error() string {
 // Unwrap returns the gRPC error.
 func (c cause) Unwrap() error { return c.err }
 
+// Is reports whether the service refuses the key. It implements errors.Is's method.
+func (c cause) Is(target error) bool {
+	return target == fault.ErrSetup && classOf(c.status).kind == metric.Key
+}
+
 var errGeneration = errors.New("generation is negative")

@@ -151,6 +151,9 @@ func TestErrorsHaveCodes(t *testing.T) {
 			if fault.CodeOf(err) != want.code || attempts.Load() != want.attempts {
 				t.Errorf("error %v after %d attempts, want %s after %d", err, attempts.Load(), want.code, want.attempts)
 			}
+			if errors.Is(err, fault.ErrSetup) != (code == codes.Unauthenticated) {
+				t.Errorf("the key is at fault: %v", err)
+			}
 			if len(err.Error()) > 400 {
 				t.Errorf("the service's message was not shortened: %d bytes", len(err.Error()))
 			}

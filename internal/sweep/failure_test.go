@@ -65,12 +65,15 @@ func TestWaitsGrow(t *testing.T) {
 	}
 }
 
-// TestAServiceThatIsDown has all records fail because a service does. Their waits do not grow, so that they are done
-// soon when it is back. While the model may not be asked, only the work without it goes on.
+// TestAServiceThatIsDown has all records fail because a service does, or its key. Their waits do not grow, so that they
+// are done soon when it is back. While the model may not be asked, only the work without it goes on.
 func TestAServiceThatIsDown(t *testing.T) {
 	t.Parallel()
-	for _, code := range []fault.Code{fault.Unavailable, fault.RateLimited} {
-		t.Run(string(code), func(t *testing.T) {
+	for name, failure := range map[string]error{
+		"down": fault.New(fault.Unavailable, ""), "limited": fault.New(fault.RateLimited, ""),
+		"wrong key": fault.Wrap(fault.Internal, "upsert vectors", fault.ErrSetup),
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore()
@@ -78,7 +81,7 @@ func TestAServiceThatIsDown(t *testing.T) {
 				isDown := true
 				l := newLambda(t, s, func(context.Context, sweep.Claim) (sweep.Outcome, error) {
 					if isDown {
-						return sweep.Kept, errors.Join(errDown, fault.New(code, ""))
+						return sweep.Kept, errors.Join(errDown, failure)
 					}
 					return sweep.Removed, nil
 				})

@@ -18,6 +18,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"hash/fnv"
 	"io"
 	"time"
@@ -227,10 +228,11 @@ const (
 	jitter = 0.25
 )
 
-// IsOfRecord reports whether a failure may be the record's own. That a service is down or at its limits is not: then
-// all records fail, and a record that waited longer each time would wait for hours when the service is back.
+// IsOfRecord reports whether a failure may be the record's own. That a service is down, at its limits, or refuses the
+// key is not: then all records fail, and a record that waited longer each time would wait for hours when that is over.
 func IsOfRecord(failure error) bool {
-	return !fault.Is(failure, fault.Unavailable) && !fault.Is(failure, fault.RateLimited)
+	return !fault.Is(failure, fault.Unavailable) && !fault.Is(failure, fault.RateLimited) &&
+		!errors.Is(failure, fault.ErrSetup)
 }
 
 // Wait is how long a record waits after it has failed a number of times in a row: first, and twice as long each time,

@@ -8,8 +8,8 @@ import (
 
 // Index is the port of one vector index: the package of a vendor implements it.
 // It keeps the vectors of each user and generation apart, so that no call reaches another user's. Writes can be
-// repeated. Refusals for a plan's limits have ErrQuota in their chain. It is safe for concurrent use. vectortest.Run
-// tests an implementation.
+// repeated. Refusals for a plan's limits have ErrQuota in their chain, and those of the key fault.ErrSetup. It is safe
+// for concurrent use. vectortest.Run tests an implementation.
 type Index interface {
 	Querier
 	Writer
