@@ -19,23 +19,22 @@ import (
 const correctionChars = 160
 
 // correct marks a message from elsewhere that made a statement which holds no more, with what took its place, so that
-// the message is never told alone: "I live in Porto. (since replaced on 3 May 2026: The user lives in Faro.)". What
-// ended before a time is told with it anyway.
-func correct(c *chooser, e *Candidate, until time.Time) {
-	if marks := marksOf(c, c.Ended[e.ID], e.Role, e.Text, until); marks != "" && e.Kind != kindCheckIn {
+// the message is never told alone: "I live in Porto. (since replaced on 3 May 2026: The user lives in Faro.)".
+func correct(c *chooser, e *Candidate) {
+	if marks := marksOf(c, c.Ended[e.ID], e.Role, e.Text, e.At); marks != "" && e.Kind != kindCheckIn {
 		e.Text, e.Tokens = e.Text+marks, 0
 	}
 }
 
-// marksOf returns the marks of what ended of that which a message said, but for what ended before a time.
-func marksOf(c *chooser, ended []gather.Ending, by conversation.Role, text string, until time.Time) (marks string) {
+// marksOf returns the marks of what ended of that which a message said.
+func marksOf(c *chooser, ended []gather.Ending, by conversation.Role, text string, at time.Time) (marks string) {
 	if len(ended) == 0 {
 		return ""
 	}
 	told := longterm.NewLikeness(text)
 	isSaid := func(n uint16) bool { return slices.Contains(told, n) }
 	for _, of := range ended[:min(len(ended), maxMarks)] {
-		if until.After(of.EndIn(c.Zone)) {
+		if at.After(of.EndIn(c.Zone)) {
 			continue // it says what holds since
 		}
 		if of.IsNamed && by == conversation.RoleAssistant &&

@@ -48,7 +48,7 @@ func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 			capPassage(e, slot, c.Asked)
 		}
 		capChars(e, slot)
-		correct(c, e, e.At)
+		correct(c, e)
 	}
 	positionByTalk(candidates)
 	return candidates

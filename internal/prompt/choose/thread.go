@@ -109,7 +109,7 @@ func transcript(c *chooser, s *history.Sitting, rank int, slot *Slot) []*Candida
 				e.Deferred = block.Activity + " has its summary"
 			}
 			candidates = append(candidates, capChars(e, slot))
-			correct(c, e, s.Last) // what ended during the sitting is told there
+			correct(c, e)
 		}
 		leaveReceipts(candidates[len(candidates)-(to-from):])
 		to = from

@@ -50,7 +50,7 @@ func chooseTimeline(c *chooser, slot *Slot) []*Candidate {
 		e.Why = "the message asks for what was said over time, and the search found this conversation"
 		capPassage(e, slot, c.Asked)
 		capChars(e, slot)
-		correct(c, e, e.At)
+		correct(c, e)
 		e.Kind = "line" // another block may have the message
 	}
 	byTime := slices.Clone(lines)
