@@ -204,7 +204,9 @@ func Parse(environ map[string]string) (Config, error) {
 // package does not know says itself what it must be.
 func Read[C any](environ map[string]string) (C, error) {
 	cfg, err := env.ParseAsWithOptions[C](env.Options{
-		Environment: environ, FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch},
+		Environment: environ, FuncMap: map[reflect.Type]env.ParserFunc{
+			reflect.TypeFor[bool](): parseSwitch, reflect.TypeFor[int](): parseCount,
+		},
 	})
 	var all env.AggregateError
 	if !errors.As(err, &all) {
@@ -219,6 +221,12 @@ func Read[C any](environ map[string]string) (C, error) {
 
 // FromEnvironment reads the configuration from the process's environment.
 func FromEnvironment() (Config, error) { return Parse(env.ToMap(os.Environ())) }
+
+// parseCount reads a whole number. No setting of this project is below 0.
+func parseCount(text string) (any, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	return int(n), err
+}
 
 // parseSwitch reads on and off, and Go's spellings of true and false. Empty is off.
 func parseSwitch(text string) (any, error) {
@@ -254,7 +262,7 @@ func describe(err error, of reflect.Type, environ map[string]string) string {
 
 // kinds describe the values of variables that are not plain text.
 var kinds = map[reflect.Type]string{
-	reflect.TypeFor[int]():               "a whole number",
+	reflect.TypeFor[int]():               "a whole number of 0 or more",
 	reflect.TypeFor[bool]():              "true or false",
 	reflect.TypeFor[map[string]string](): "names and addresses, such as a=https://…,b=https://…",
 	reflect.TypeFor[Index]():             IndexForm,

@@ -24,7 +24,11 @@ func TestParse(t *testing.T) {
 		"empty":   {map[string]string{"TABLE_NAME": ""}, "TABLE_NAME is empty"},
 		"number": {
 			map[string]string{"TABLE_NAME": "t", "DAILY_TOKENS": "2s"},
-			"DAILY_TOKENS=2s: must be a whole number",
+			"DAILY_TOKENS=2s: must be a whole number of 0 or more",
+		},
+		"below 0": {
+			map[string]string{"TABLE_NAME": "t", "REQUESTS_PER_MINUTE": "-1"},
+			"REQUESTS_PER_MINUTE=-1: must be a whole number of 0 or more",
 		},
 		"model": {
 			map[string]string{"TABLE_NAME": "t", "OPENAI_EMBEDDING_MODEL": "m"},
@@ -50,7 +54,7 @@ func TestParse(t *testing.T) {
 		},
 		"two": {
 			map[string]string{"TABLE_NAME": "t", "KEEP_PROMPT_TEXT": "maybe", "DAILY_TOKENS": "x"},
-			"KEEP_PROMPT_TEXT=maybe: must be true or false; DAILY_TOKENS=x: must be a whole number",
+			"KEEP_PROMPT_TEXT=maybe: must be true or false; DAILY_TOKENS=x: must be a whole number of 0 or more",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

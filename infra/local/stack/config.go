@@ -2,7 +2,6 @@ package stack
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -102,11 +101,8 @@ func Parse(environ map[string]string) (Config, error) {
 	return cfg, nil
 }
 
-// problem says what does not go together, or is out of range.
+// problem says what does not go together.
 func (c Config) problem(environ map[string]string) error {
-	if c.MaxNamespaces < 0 {
-		return fmt.Errorf("PINECONE_MAX_NAMESPACES=%d: must be a whole number", c.MaxNamespaces)
-	}
 	if hasAudience := len(c.Auth.Audiences) > 0; hasAudience != c.hasOwnIssuer() {
 		return errors.New("JWT_ISSUER and JWT_AUDIENCE: must be set together, to the iss and the aud of the tokens")
 	}

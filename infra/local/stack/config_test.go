@@ -36,7 +36,7 @@ func TestParseRefuses(t *testing.T) {
 		{"JWT_AUDIENCE", "a", issuer},
 		{"PORT", "x", "PORT=x" + port},
 		{"PORT", "70000", "PORT=70000" + port},
-		{"PINECONE_MAX_NAMESPACES", "-1", "PINECONE_MAX_NAMESPACES=-1: must be a whole number"},
+		{"PINECONE_MAX_NAMESPACES", "-1", "PINECONE_MAX_NAMESPACES=-1: must be a whole number of 0 or more"},
 		{"OPENAI_BASE_URL", "localhost:1", "OPENAI_BASE_URL=localhost:1" + address},
 		{
 			"OPENAI_BASE_URL", "http://localhost:1/v1",
@@ -56,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 	_, err := stack.Parse(map[string]string{"APP": "x", "PORT": "x", "DAILY_TOKENS": "y"})
-	want := "DAILY_TOKENS=y: must be a whole number; PORT=x" + port
+	want := "DAILY_TOKENS=y: must be a whole number of 0 or more; PORT=x" + port
 	if err == nil || err.Error() != want {
 		t.Errorf("two wrong values: error %q, want %q", err, want)
 	}
