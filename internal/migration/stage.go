@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"fmt"
 	"hash/fnv"
 	"io"
 	"slices"
@@ -131,8 +132,7 @@ func (s State) Advance(to Stage, percent int, now time.Time) (State, error) {
 		return s, fault.Newf(fault.Conflict, "a backfill has to go through first that began when dual was at 100%%; "+
 			"so far one has covered %d%% of the users", s.Backfilled)
 	case to == Shared && s.Stage != Shared && !s.isVerified():
-		return s, fault.Newf(fault.Conflict, "a verify has to go through first that begins after the stage was last "+
-			"changed (%s) and finds nothing; %s", conversation.FormatTime(s.ChangedAt), s.lastVerify())
+		return s, s.errNotVerified()
 	}
 	s.Stage, s.Percent = to, percent
 	return s.changed(now), nil
@@ -141,11 +141,14 @@ func (s State) Advance(to Stage, percent int, now time.Time) (State, error) {
 // isVerified reports whether a verify found nothing that began after the last change.
 func (s State) isVerified() bool { return s.VerifiedAt.After(s.ChangedAt) }
 
-func (s State) lastVerify() string {
-	if s.VerifiedAt.IsZero() {
-		return "there was none"
+func (s State) errNotVerified() error {
+	last := "there was none"
+	if !s.VerifiedAt.IsZero() {
+		last = fmt.Sprintf("the last one began at %s, and the stage was changed at %s",
+			conversation.FormatTime(s.VerifiedAt), conversation.FormatTime(s.ChangedAt))
 	}
-	return "the last one began at " + conversation.FormatTime(s.VerifiedAt)
+	return fault.New(fault.Conflict,
+		"a verify has to go through first that begins after the last change of the stage and finds nothing; "+last)
 }
 
 // Rollback returns the state after a step back: a smaller percentage of the same stage, or the stage before it at 100%.
@@ -178,8 +181,7 @@ func (s State) CheckCleanup() error {
 	case s.Stage != Shared || s.Percent < 100:
 		return fault.Newf(fault.Conflict, "the stage is %s at %d%%; cleanup needs shared at 100%%", s.Stage, s.Percent)
 	case !s.Cleaned && !s.isVerified():
-		return fault.Newf(fault.Conflict, "a verify has to go through first that begins after the stage was last "+
-			"changed (%s) and finds nothing; %s", conversation.FormatTime(s.ChangedAt), s.lastVerify())
+		return s.errNotVerified()
 	}
 	return nil
 }

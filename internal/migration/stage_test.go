@@ -108,6 +108,7 @@ func TestCheckCleanup(t *testing.T) {
 		{at(migration.SharedRead, 100, 100, true), "needs shared at 100%"},
 		{at(migration.Shared, 99, 100, true), "needs shared at 100%"},
 		{at(migration.Shared, 100, 100, false), "a verify has to go through"},
+		{migration.State{Stage: migration.Shared, Percent: 100}, "finds nothing; there was none"},
 		{at(migration.Shared, 100, 100, true), ""},
 	} {
 		err := c.state.CheckCleanup()
