@@ -1,0 +1,36 @@
+package extraction_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
+)
+
+// TestBegunInOneZone reads a change when its day has begun in UTC. Where the day before is not over, a prompt has what
+// holds until then, too.
+func TestBegunInOneZone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	f.advance(f.clock().Truncate(24 * time.Hour).Add(27 * time.Hour).Sub(f.clock())) // 03:00 of the next day
+	for i, fact := range []string{
+		`"content":"A","supersedes":[]`,
+		`"content":"B","supersedes":["k1"],"status":"planned","from":"` + f.clock().Format(time.DateOnly) + `"`,
+	} {
+		f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],"safety":"health",` + fact +
+			`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
+		id := fmt.Sprint("s", i)
+		f.create(t, id)
+		f.append(t, id, conversation.NewMessage{
+			Role: conversation.RoleUser, Content: id, Timestamp: f.clock().AddDate(0, 0, i-3),
+		})
+		f.extract(t, id)
+	}
+	there := strings.Join(f.promptLines(t, "s0", f.clock(), "America/Los_Angeles"), "\n")
+	check.Contains(t, there, "! A", "where it is the day before")
+	here := strings.Join(f.promptLines(t, "s0", f.clock(), "UTC"), "\n")
+	check.Lacks(t, here, "! A", "where the day has begun")
+}
