@@ -155,6 +155,18 @@ func withQuestions(hits []found) []found {
 	return out
 }
 
+// leaveAnswers leaves out each short answer of the assistant whose question is left out: it would seem to answer what
+// stands before that. The candidates are a conversation's messages, the newest first.
+func leaveAnswers(candidates []*Candidate) {
+	for i, e := range candidates[:max(0, len(candidates)-1)] {
+		question := candidates[i+1]
+		isAnswer := e.Role == conversation.RoleAssistant && e.Cut == "" && e.Tokens <= shortTokens
+		if isAnswer && e.Left == "" && question.Role == conversation.RoleUser && question.Left != "" {
+			e.leave(question.Left)
+		}
+	}
+}
+
 // isEmptyAnswer reports whether a message of the assistant says nothing but that another one was received.
 func isEmptyAnswer(e *Candidate) bool {
 	return e.Role == conversation.RoleAssistant && word.IsReceipt(e.Text)

@@ -109,9 +109,13 @@ func transcript(c *chooser, s *history.Sitting, rank int, slot *Slot) []*Candida
 				e.Deferred = block.Activity + " has its summary"
 			}
 			candidates = append(candidates, capChars(e, slot))
+		}
+		run := candidates[len(candidates)-(to-from):]
+		leaveAnswers(run)
+		leaveReceipts(run)
+		for _, e := range run {
 			correct(c, e)
 		}
-		leaveReceipts(candidates[len(candidates)-(to-from):])
 		to = from
 	}
 	return candidates
