@@ -188,6 +188,11 @@ func TestAsksToForget(t *testing.T) {
 		check.Equal(t, want, conversation.AsksToForget(text), "%q", text)
 		check.Equal(t, want, conversation.IsUrgent(text), "%q is read at once", text)
 	}
+	for _, text := range []string{
+		"Cancella quello che ho detto", "Kun je dat vergeten?", "Verwijder dat maar", "그건 지워 줘", "Usuń to",
+	} {
+		check.Equal(t, true, conversation.AsksToForget(text), "%q", text)
+	}
 }
 
 // TestAsksForOverview finds in each language what asks for an order, a count, a list and a summary, and not what asks

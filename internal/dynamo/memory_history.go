@@ -176,7 +176,11 @@ func (s *MemoryHistory) correct(ctx context.Context, user conversation.UserID, i
 			}
 			over := ended.value.EndedAs(c.reason, id, now)
 			if c.reason == longterm.EndedReplaced {
-				over = ended.value.GivenWayTo(to, now)
+				if ended.value.StaysBeside(to) {
+					continue
+				}
+				over = ended.value.GivenWayTo(to, now, now)
+				over.UpdatedAt = now
 			}
 			isLive := ended.live && s.memories.kind.Needed(over, now) // prompts tell that it has ended
 			s.memories.addOwn(t, user, recordChange[longterm.Memory]{

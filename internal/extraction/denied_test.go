@@ -26,14 +26,11 @@ func TestThePlanFallsOnItsDay(t *testing.T) {
 			f := newFixture(t, "ann")
 			say := func(id, text, answer string) {
 				t.Helper()
-				f.model = script(answer)
-				f.say(t, id, text)
-				f.extract(t, id)
+				f.readOnce(t, id, text, answer, 0)
 				f.advance(14 * 24 * time.Hour)
 			}
 			fact := func(content, extra string) string {
-				return `{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` + extra +
-					`"safety":"health"}],"ended":[],"openLoops":[],"closedLoops":[]}`
+				return oneFact(`"content":"` + content + `",` + extra + `"safety":"health"`)
 			}
 			say("a", "A", fact("A", tc.first))
 			say("b", "B instead", fact("B", tc.second+`"supersedes":["k1"],`))

@@ -40,8 +40,8 @@ func (p *planner) endMemory(e ending) {
 	}
 }
 
-// pastOf returns the memory that an ending names and that has ended already: the user asks to forget it, or a message
-// that is read late ends it earlier than is known. Then what took its place does not bring it back.
+// pastOf returns the memory that an ending names, where it has ended already. The user may ask to forget it. Or a
+// message that is read late ends it earlier than is known: then it does not hold again when its successor is denied.
 func (e ending) pastOf(p *planner, at time.Time) (*longterm.Memory, bool) {
 	is := func(m longterm.Memory) bool { return m.ID == p.ids[e.ID] }
 	i := slices.IndexFunc(p.past, is)
@@ -50,7 +50,7 @@ func (e ending) pastOf(p *planner, at time.Time) (*longterm.Memory, bool) {
 	case i < 0:
 	case e.Reason == longterm.EndedForgotten:
 		return new(p.past[i]), true
-	case live >= 0 && !p.isWish && p.past[i].ValidUntil.After(at):
+	case live >= 0 && p.past[i].ValidUntil.After(at):
 		return p.memories[live], true
 	}
 	return nil, false

@@ -268,8 +268,7 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	default:
 		old, by, replaced = by, old, effective
 	}
-	isVague := by.Status == longterm.Planned && by.From.IsZero() && old.Status != longterm.Planned
-	if isAppPinned(old) || isVague || by.Status == longterm.Waiting {
+	if isAppPinned(old) || old.StaysBeside(*by) || by.Status == longterm.Waiting {
 		return
 	}
 	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" &&
@@ -293,28 +292,13 @@ func since(m *longterm.Memory, now time.Time) time.Time {
 	return m.AsOf()
 }
 
-// replace ends a memory in favour of another: at that time, or when the other one begins. A plan that has not begun
-// ends at once.
+// replace ends a memory in favour of another, unless one that came earlier has taken its place.
 func (p *planner) replace(old, by *longterm.Memory, at time.Time) {
-	at = notLater(at, p.now)
-	start := by.From.Start(p.zone)
-	isHeld := !old.From.IsAhead(at.In(p.zone)) && (old.Status != longterm.Planned || !old.From.IsZero())
-	if isHeld && start.After(at) {
-		at = start
+	given := old.GivenWayTo(*by, notLater(at, p.now).In(p.zone), p.now)
+	if old.SupersededBy != "" && old.ValidUntil.Before(given.ValidUntil) {
+		return
 	}
-	if old.SupersededBy != "" && old.ValidUntil.Before(at) {
-		return // another one took its place earlier
-	}
-	if isHeld && by.From.IsAhead(longterm.InLastZone(p.now)) { // wherever the user is
-		if old.SupersededBy == "" {
-			old.SaidUntil = old.Until
-		}
-		if !old.Until.IsOver(start) {
-			old.Until = by.From.Before()
-		}
-	}
-	old.ValidUntil, old.EndedReason, old.SupersededBy = at, longterm.EndedReplaced, by.ID
-	p.changed[old.ID] = true
+	*old, p.changed[old.ID] = given, true
 }
 
 // notLater returns a time that is not after another one, now. A message from a clock that is ahead ends what it ends

@@ -142,6 +142,25 @@ func (f *fixture) append(t *testing.T, id string, messages ...conversation.NewMe
 	return stored.Messages
 }
 
+// readOnce stores a session of one message, said some time ago, and reads it with a model that answers so.
+func (f *fixture) readOnce(t *testing.T, id, text, answer string, ago time.Duration) {
+	t.Helper()
+	f.model = script(answer)
+	f.create(t, id)
+	f.append(t, id, conversation.NewMessage{
+		Role: conversation.RoleUser, Content: text, Timestamp: f.clock().Add(-ago),
+	})
+	f.extract(t, id)
+}
+
+// oneFact is the answer of a model that notes one fact with these fields, beside those that all facts have.
+func oneFact(fields string) string {
+	return `{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],` + fields + `}],"ended":[],` +
+		`"openLoops":[],"closedLoops":[]}`
+}
+
+const day = 24 * time.Hour
+
 func (f *fixture) memories(t *testing.T) []longterm.Memory {
 	t.Helper()
 	list, _, err := f.stores.Memories.List(t.Context(), f.user, conversation.Page{Limit: 200})

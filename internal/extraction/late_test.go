@@ -55,30 +55,25 @@ func TestReadAfterItsEnd(t *testing.T) {
 func TestAnEndReadLate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "ann")
-	say := func(id, text, answer string, ago time.Duration) {
-		t.Helper()
-		f.model = script(answer)
-		f.create(t, id)
-		f.append(t, id, conversation.NewMessage{
-			Role: conversation.RoleUser, Content: text, Timestamp: f.clock().Add(-ago),
-		})
-		f.extract(t, id)
-	}
 	fact := func(content, supersedes string) string {
-		return `{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` +
-			`"safety":"health","supersedes":[` + supersedes + `]}],"ended":[],"openLoops":[],"closedLoops":[]}`
+		return oneFact(`"content":"` + content + `","safety":"health","supersedes":[` + supersedes + `]`)
 	}
 	end := func(id, reason string) string {
 		return `{"facts":[],"ended":[{"id":"` + id + `","reason":"` + reason + `","messageIds":["m1"]}],"openLoops":[],` +
 			`"closedLoops":[]}`
 	}
-	const day = 24 * time.Hour
-	say("a", "A", fact("A", ""), 9*day)
-	say("b", "B instead", fact("B", `"k1"`), 3*day)
+	f.readOnce(t, "a", "A", fact("A", ""), 9*day)
+	f.readOnce(t, "b", "B instead", fact("B", `"k1"`), 3*day)
 	f.wantValid(t, "B")
-	say("c", "No A any more", end("e1", "over"), 6*day)
+	f.readOnce(t, "wish", "Forget my cat. I take no A, as you know.", end("e1", "over"), 0)
+	for _, m := range f.memories(t) {
+		if m.Content == "A" && m.EndedReason != longterm.EndedReplaced {
+			t.Errorf("A ended before it was said to be over: %+v", m)
+		}
+	}
+	f.readOnce(t, "c", "No A any more", end("e1", "over"), 6*day)
 	f.wantValid(t, "B")
-	say("d", "Never B", end("k1", "false"), 0)
+	f.readOnce(t, "d", "Never B", end("k1", "false"), 0)
 	f.wantValid(t)
 }
 
@@ -87,19 +82,10 @@ func TestAnEndReadLate(t *testing.T) {
 func TestOverWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "ann")
-	say := func(id string, days int, fact string) {
-		t.Helper()
-		f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],` + fact +
-			`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
-		f.create(t, id)
-		f.append(t, id, conversation.NewMessage{
-			Role: conversation.RoleUser, Content: id, Timestamp: f.clock().AddDate(0, 0, -days),
-		})
-		f.extract(t, id)
-	}
 	on := func(days int) string { return f.clock().AddDate(0, 0, -days).Format(time.DateOnly) }
-	say("plan", 9, `"content":"B","supersedes":[],"status":"planned","from":"`+on(5)+`"`)
-	say("once", 7, `"content":"A","supersedes":["k1"],"until":"`+on(7)+`"`)
+	plan := oneFact(`"content":"B","supersedes":[],"status":"planned","from":"` + on(5) + `"`)
+	f.readOnce(t, "plan", "B from then on", plan, 9*day)
+	f.readOnce(t, "once", "A for a day", oneFact(`"content":"A","supersedes":["k1"],"until":"`+on(7)+`"`), 7*day)
 	f.wantValid(t, "B")
 }
 
@@ -110,10 +96,7 @@ func TestMovedBehindItsLastDay(t *testing.T) {
 	for i, fact := range []string{
 		`"repeats":"","from":"2026-02-16","until":"2026-02-16"`, `"repeats":"k1","from":"2026-02-20"`,
 	} {
-		f.model = script(`{"facts":[{"type":"PROFILE","content":"The hearing","confidence":0.9,"messageIds":["m1"],` +
-			`"status":"planned",` + fact + `}],"ended":[],"openLoops":[],"closedLoops":[]}`)
-		f.say(t, fmt.Sprint("s", i), "The hearing")
-		f.extract(t, fmt.Sprint("s", i))
+		f.readOnce(t, fmt.Sprint("s", i), "The hearing", oneFact(`"content":"The hearing","status":"planned",`+fact), 0)
 		f.advance(time.Minute)
 	}
 	f.advance(12 * 24 * time.Hour)
@@ -161,8 +144,7 @@ func TestThePlanFalls(t *testing.T) {
 		for _, falls := range []bool{true, false} {
 			f := newFixture(t, "ann")
 			fact := func(extra string) string {
-				return `{"facts":[{"type":"PROFILE","content":"A","confidence":0.9,"messageIds":["m1"],"safety":"health",` + extra +
-					`}],"ended":[],"openLoops":[],"closedLoops":[]}`
+				return oneFact(`"content":"A","safety":"health",` + extra)
 			}
 			f.model = script(fact(`"repeats":"","supersedes":[],"until":"` + until + `"`))
 			f.say(t, "a", "A until then")
@@ -203,10 +185,7 @@ func TestBeforeThePlan(t *testing.T) {
 	for until, want := range map[string]string{"2026-02-12": "2026-02-12", "2026-02-20": "2026-02-15", "": "2026-02-15"} {
 		f := newFixture(t, "ann")
 		say := func(id, content, more string) {
-			f.model = script(`{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` +
-				`"safety":"health","repeats":"",` + more + `}],"ended":[],"openLoops":[],"closedLoops":[]}`)
-			f.say(t, id, content)
-			f.extract(t, id)
+			f.readOnce(t, id, content, oneFact(`"content":"`+content+`","safety":"health","repeats":"",`+more), 0)
 			f.advance(time.Minute)
 		}
 		say("a", "A", `"supersedes":[]`)
@@ -232,13 +211,7 @@ func TestRepeatedLate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "ann")
 	say := func(id string, days int, fact string) {
-		f.create(t, id)
-		f.append(t, id, conversation.NewMessage{
-			Role: conversation.RoleUser, Content: id, Timestamp: f.clock().AddDate(0, 0, -days),
-		})
-		f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],` + fact +
-			`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
-		f.extract(t, id)
+		f.readOnce(t, id, id, oneFact(fact), time.Duration(days)*day)
 	}
 	say("a", 1, `"content":"A","repeats":"","supersedes":[]`)
 	say("b", 2, `"content":"B","repeats":"","supersedes":["k1"],"status":"planned","from":"`+
@@ -323,15 +296,6 @@ func TestAKeptPromiseIsImportedAgain(t *testing.T) {
 	f := newFixture(t, "ann")
 	const promise = `{"facts":[],"ended":[],"openLoops":[{"content":"Send Noel books","by":"user","due":"","every":"",` +
 		`"confidence":0.9,"messageIds":["m1"]}],"closedLoops":[]}`
-	say := func(id, text, answer string, ago time.Duration) {
-		t.Helper()
-		f.model = script(answer)
-		f.create(t, id)
-		f.append(t, id, conversation.NewMessage{
-			Role: conversation.RoleUser, Content: text, Timestamp: f.clock().Add(-ago),
-		})
-		f.extract(t, id)
-	}
 	pending := func() (n int) {
 		for _, todo := range f.todos(t) {
 			if todo.Status == longterm.Pending {
@@ -340,13 +304,12 @@ func TestAKeptPromiseIsImportedAgain(t *testing.T) {
 		}
 		return n
 	}
-	const day = 24 * time.Hour
-	say("a", "I'll send Noel books", promise, 30*day)
-	say("b", "The books are sent", `{"facts":[],"ended":[],"openLoops":[],`+
+	f.readOnce(t, "a", "I'll send Noel books", promise, 30*day)
+	f.readOnce(t, "b", "The books are sent", `{"facts":[],"ended":[],"openLoops":[],`+
 		`"closedLoops":[{"id":"l1","outcome":"done","messageIds":["m1"]}]}`, 20*day)
-	say("again", "I'll send Noel books", promise, 30*day)
+	f.readOnce(t, "again", "I'll send Noel books", promise, 30*day)
 	check.Equal(t, 0, pending(), "promises are open after the import")
-	say("c", "I'll send Noel books again", promise, 10*day)
+	f.readOnce(t, "c", "I'll send Noel books again", promise, 10*day)
 	check.Equal(t, 1, pending(), "promises are open, and one was made anew")
 }
 

@@ -90,16 +90,11 @@ func TestRepeatsOfAnother(t *testing.T) {
 	} {
 		f := newFixture(t, "ann")
 		fact := func(content, extra string) string {
-			return `{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` + extra +
-				`"safety":"` + tt.safety + `"}],"ended":[],"openLoops":[],"closedLoops":[]}`
+			return oneFact(`"content":"` + content + `",` + extra + `"safety":"` + tt.safety + `"`)
 		}
-		f.model = script(fact(tt.known, ""))
-		f.say(t, "a", tt.known)
-		f.extract(t, "a")
+		f.readOnce(t, "a", tt.known, fact(tt.known, ""), 0)
 		f.advance(time.Minute)
-		f.model = script(fact(tt.said, `"repeats":"k1",`))
-		f.say(t, "b", tt.said)
-		f.extract(t, "b")
+		f.readOnce(t, "b", tt.said, fact(tt.said, `"repeats":"k1",`), 0)
 		if valid := strings.Join(f.valid(t), "\n"); strings.Contains(valid, tt.said) != (tt.safety != "") {
 			t.Errorf("valid is %s", valid)
 		}

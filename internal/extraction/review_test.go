@@ -52,10 +52,7 @@ func TestAPlanIsConfirmed(t *testing.T) {
 	for from, until := range map[string]string{"2026-02-16": "2026-02-15", "": ""} {
 		f := newFixture(t, "ann")
 		say := func(id, fact string) {
-			f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],` + fact +
-				`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
-			f.say(t, id, id)
-			f.extract(t, id)
+			f.readOnce(t, id, id, oneFact(fact), 0)
 			f.advance(time.Minute)
 		}
 		say("a", `"content":"Lives in Porto","supersedes":[]`)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -20,14 +19,7 @@ func TestBegunInOneZone(t *testing.T) {
 		`"content":"A","supersedes":[]`,
 		`"content":"B","supersedes":["k1"],"status":"planned","from":"` + f.clock().Format(time.DateOnly) + `"`,
 	} {
-		f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],"safety":"health",` + fact +
-			`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
-		id := fmt.Sprint("s", i)
-		f.create(t, id)
-		f.append(t, id, conversation.NewMessage{
-			Role: conversation.RoleUser, Content: id, Timestamp: f.clock().AddDate(0, 0, i-3),
-		})
-		f.extract(t, id)
+		f.readOnce(t, fmt.Sprint("s", i), "A, or B", oneFact(`"safety":"health",`+fact), time.Duration(3-i)*day)
 	}
 	there := strings.Join(f.promptLines(t, "s0", f.clock(), "America/Los_Angeles"), "\n")
 	check.Contains(t, there, "! A", "where it is the day before")

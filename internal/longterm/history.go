@@ -123,20 +123,31 @@ func (m Memory) Confirmed(now time.Time) Memory {
 	return m
 }
 
-// GivenWayTo returns a memory that gives way to another one, which is confirmed at a time: at once, or on the day on
-// which that begins. A plan without a day takes nobody's place yet.
-func (m Memory) GivenWayTo(by Memory, now time.Time) Memory {
-	if by.Status == Planned && by.From.IsZero() && m.Status != Planned {
-		return m
-	}
-	over := m.EndedAs(EndedReplaced, by.ID, now)
-	if by.From.IsAhead(now) && !m.From.IsAhead(now) && (m.Status != Planned || !m.From.IsZero()) {
-		over.ValidUntil = by.From.Start(now.Location())
-		if over.SaidUntil = m.Until; !m.Until.IsOver(over.ValidUntil) {
-			over.Until = by.From.Before()
+// StaysBeside reports whether a memory holds on beside one that is to take its place: a plan without a day does so when
+// it has come true.
+func (m Memory) StaysBeside(by Memory) bool {
+	return by.Status == Planned && by.From.IsZero() && m.Status != Planned
+}
+
+// GivenWayTo returns a memory that gives way to another one: at a time, or on the day on which that begins, in the zone
+// of the time. A plan that has not begun gives way at once. The day before is the last one, until it is over everywhere.
+func (m Memory) GivenWayTo(by Memory, at, now time.Time) Memory {
+	start := by.From.Start(at.Location())
+	if holds := !m.From.IsAhead(at) && (m.Status != Planned || !m.From.IsZero()); holds {
+		if start.After(at) {
+			at = start
+		}
+		if by.From.IsAhead(InLastZone(now)) {
+			if m.SupersededBy == "" {
+				m.SaidUntil = m.Until
+			}
+			if !m.Until.IsOver(start) {
+				m.Until = by.From.Before()
+			}
 		}
 	}
-	return over
+	m.ValidUntil, m.EndedReason, m.SupersededBy = at, EndedReplaced, by.ID
+	return m
 }
 
 // EndedAs returns a memory that ended at a time, for a reason, in favour of another one where by is not empty.

@@ -130,21 +130,27 @@ func TestAnswersGoWithTheirQuestions(t *testing.T) {
 }
 
 // TestShortAnswersStayBehindTheirQuestions leaves a short answer out of a transcript if another block has its question:
-// it would follow another message there.
+// it would follow another message there. A longer one is told, also where it is cut.
 func TestShortAnswersStayBehindTheirQuestions(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p := w.user("u")
 	p.converse("there", "program_designer", "c", now.Add(-3*time.Hour), says(0, "I drank again."),
 		says(minute, "I went to the meeting."), answers(2*minute, "Very good."), says(3*minute, "It rains here."),
-		answers(4*minute, "Then stay in."))
+		answers(4*minute, "Then stay in."), says(5*minute, "I skipped it."),
+		answers(6*minute, "Tell me more. "+strings.Repeat("Well. ", 30)), says(7*minute, "I went home."),
+		answers(8*minute, "Rest well. "+strings.Repeat("Sleep. ", 300)))
 	summarize(&p.sessions[0], "They talked.")
-	p.hits = []recall.Hit{{ID: p.messages[1].ID, Score: 0.9, Message: &p.messages[1]}}
+	for _, i := range []int{1, 5, 7} {
+		p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.9, Message: &p.messages[i]})
+	}
 	p.converse("here", "coach_conversation", "c", now.Add(-minute))
 	text := systemText(build(t, w.service(now), "u", prompt.Request{
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Which meeting was it?", SkipSave: true,
 	}))
-	for _, told := range []string{"I drank again.", "I went to the meeting.", "It rains here.", "Then stay in."} {
+	for _, told := range []string{
+		"I drank again.", "I went to the meeting.", "It rains here.", "Then stay in.", "Tell me more.", "Rest well.",
+	} {
 		check.Contains(t, text, told, "the prompt")
 	}
 	check.Lacks(t, text, "Very good.", "the prompt")
