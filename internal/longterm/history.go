@@ -130,7 +130,8 @@ func (m Memory) StaysBeside(by Memory) bool {
 }
 
 // GivenWayTo returns a memory that gives way to another one: at a time, or on the day on which that begins, in the zone
-// of the time. A plan that has not begun gives way at once. The day before is the last one, until it is over everywhere.
+// of the time. A plan that has not begun gives way at once. Its last day is the one before, if that is not over yet in
+// each zone.
 func (m Memory) GivenWayTo(by Memory, at, now time.Time) Memory {
 	start := by.From.Start(at.Location())
 	if holds := !m.From.IsAhead(at) && (m.Status != Planned || !m.From.IsZero()); holds {

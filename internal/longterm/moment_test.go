@@ -79,3 +79,37 @@ func TestAMemoryEndsOnADay(t *testing.T) {
 	m.ValidUntil = midnight.Add(-time.Hour - time.Millisecond)
 	check.Equal(t, false, m.HeldAt(m.ValidUntil.In(time.FixedZone("", -8*3600))), "holds once it was replaced")
 }
+
+// TestGivesWay has what holds, a plan of a day to come, and one without a day, and what is to take their places.
+func TestGivesWay(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
+	begins := time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)
+	on := func(day string) longterm.Moment { return longterm.Moment{Day: day} }
+	plan := longterm.Memory{ID: "b", Status: longterm.Planned, From: on("2026-11-16")}
+	for name, tt := range map[string]struct {
+		old, by          longterm.Memory
+		ends             time.Time
+		until, saidUntil string
+	}{
+		"at once":              {longterm.Memory{Until: on("2026-11-20")}, longterm.Memory{ID: "b"}, at, "2026-11-20", ""},
+		"on the plan's day":    {longterm.Memory{Until: on("2026-11-20")}, plan, begins, "2026-11-15", "2026-11-20"},
+		"on its own last day":  {longterm.Memory{Until: on("2026-11-12")}, plan, begins, "2026-11-12", "2026-11-12"},
+		"a plan without a day": {longterm.Memory{Status: longterm.Planned}, plan, at, "", ""},
+		"a plan for later":     {longterm.Memory{Status: longterm.Planned, From: on("2026-11-12")}, plan, at, "", ""},
+		"a second time": {
+			longterm.Memory{SupersededBy: "a", Until: on("2026-11-17"), SaidUntil: on("2026-11-20")}, plan, begins,
+			"2026-11-15", "2026-11-20",
+		},
+	} {
+		got := tt.old.GivenWayTo(tt.by, at, at)
+		if !got.ValidUntil.Equal(tt.ends) || got.Until.String() != tt.until || got.SaidUntil.String() != tt.saidUntil ||
+			got.SupersededBy != "b" || got.EndedReason != longterm.EndedReplaced {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	vague := longterm.Memory{Status: longterm.Planned}
+	check.Equal(t, true, longterm.Memory{}.StaysBeside(vague), "what holds stays beside a plan without a day")
+	check.Equal(t, false, vague.StaysBeside(vague), "a plan stays beside a plan without a day")
+	check.Equal(t, false, longterm.Memory{}.StaysBeside(plan), "what holds stays beside a plan of a day")
+}
