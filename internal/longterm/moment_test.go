@@ -98,7 +98,8 @@ func TestGivesWay(t *testing.T) {
 		"a plan without a day": {longterm.Memory{Status: longterm.Planned}, plan, at, "", ""},
 		"a plan for later":     {longterm.Memory{Status: longterm.Planned, From: on("2026-11-12")}, plan, at, "", ""},
 		"a second time": {
-			longterm.Memory{SupersededBy: "a", Until: on("2026-11-17"), SaidUntil: on("2026-11-20")}, plan, begins,
+			longterm.Memory{SupersededBy: "a", Until: on("2026-11-17"), SaidUntil: on("2026-11-20")},
+			plan, begins,
 			"2026-11-15", "2026-11-20",
 		},
 	} {
