@@ -72,9 +72,8 @@ func (m *model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 // fixture is a table, two indexes of different dimensions, and the services of the functions. They know of the next
 // index from announce on.
 type fixture struct {
+	*dynamotest.Clock
 	t        *testing.T
-	mu       sync.Mutex
-	now      time.Time
 	table    string
 	store    dynamotest.Stores
 	db       *dynamo.DB
@@ -89,8 +88,8 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &fixture{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t)}
-	s.db = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
+	s := &fixture{Clock: dynamotest.NewClock(), t: t, table: dynamotest.Table(t)}
+	s.db = dynamo.New(dynamodbtest.Client(t), s.table, s.Option())
 	s.store = dynamotest.StoresOf(s.db)
 	s.nextHost = pineconetest.Host(t, dimensions[next], s.refuse)
 	s.indexes = map[string]*pinecone.Index{
@@ -112,8 +111,8 @@ func (s *fixture) held(name string) vector.Held {
 // use makes the services of the functions on these indexes.
 func (s *fixture) use(indexes vector.Indexes) {
 	s.indexer = indexing.NewIndexer(indexes.All()...)
-	s.messages = indexing.New(s.store.Indexing, s.indexer, s.clock)
-	s.sweeper = erasure.NewSweeper(s.store.Erasure(indexes, s.clock), s.messages)
+	s.messages = indexing.New(s.store.Indexing, s.indexer, s.Time)
+	s.sweeper = erasure.NewSweeper(s.store.Erasure(indexes, s.Time), s.messages)
 }
 
 // announce gives the functions the next index.
@@ -130,18 +129,6 @@ func (s *fixture) refuse(ctx context.Context, r any, info *grpc.UnaryServerInfo,
 	return next(ctx, r)
 }
 
-func (s *fixture) clock() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *fixture) advance(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
-}
-
 // deps are those of a reindex.
 func (s *fixture) deps() reindex.Deps {
 	return reindex.Deps{
@@ -149,7 +136,7 @@ func (s *fixture) deps() reindex.Deps {
 		To: next, Dimensions: dimensions[next],
 		WriteUnits: func(records []vector.Record, _ int) int64 { return int64(5 * len(records)) },
 		Segments:   1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
-		Now: s.clock, Report: func(user conversation.UserID, err error) { s.t.Errorf("%s is left: %v", user, err) },
+		Now: s.Time, Report: func(user conversation.UserID, err error) { s.t.Errorf("%s is left: %v", user, err) },
 	}
 }
 
@@ -174,13 +161,13 @@ func (s *fixture) say(user conversation.UserID, session, content string) convers
 
 func (s *fixture) summarize(user conversation.UserID, id, text string) {
 	s.t.Helper()
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	session, err := s.store.Sessions.Session(s.t.Context(), user, id)
 	s.check(err)
 	sum := summary.Summary{
 		RecordType: "conversation_summary", SubjectID: id, SessionID: id, Context: session.Context, CoachID: "c",
 		Text: text, Kind: conversation.ByModel, CoveredThrough: session.LastSeq, CoveredAt: session.LastMessageAt,
-		OccurredAt: session.LastMessageAt, UpdatedAt: s.clock(), Generation: session.Generation,
+		OccurredAt: session.LastMessageAt, UpdatedAt: s.Time(), Generation: session.Generation,
 		SessionVersion: session.Version,
 	}
 	s.check(s.store.Summaries.SaveSummary(s.t.Context(), user, session, sum))
@@ -209,7 +196,7 @@ func (s *fixture) remember(user conversation.UserID, m longterm.Memory) longterm
 
 func (s *fixture) checkIn(user conversation.UserID, note string) {
 	s.t.Helper()
-	c, _, err := s.store.CheckIns.Create(s.t.Context(), user, longterm.CheckIn{Note: note, Timestamp: s.now}, noKey)
+	c, _, err := s.store.CheckIns.Create(s.t.Context(), user, longterm.CheckIn{Note: note, Timestamp: s.Time()}, noKey)
 	s.check(err)
 	s.refresh(user, c.ID)
 }
@@ -240,8 +227,8 @@ func (s *fixture) populate(user conversation.UserID) {
 	s.summarize(user, "s1", who+" talked of a knee")
 	s.remember(user, longterm.Memory{Content: who + " is allergic to nuts"})
 	old := s.remember(user, longterm.Memory{Content: who + " lives in Bonn"})
-	old.ValidUntil = s.now
-	s.advance(time.Second)
+	old.ValidUntil = s.Time()
+	s.Advance(time.Second)
 	s.remember(user, old)
 	s.checkIn(user, who+" slept well")
 	s.checkIn(user, who+" slept badly")
@@ -338,8 +325,8 @@ func (s *fixture) generation(user conversation.UserID) int64 {
 // sweep sweeps deletions after a time.
 func (s *fixture) sweep(after time.Duration) {
 	s.t.Helper()
-	s.advance(after)
-	_, err := s.store.Sweep(s.t.Context(), sweep.Deletions, s.sweeper, s.clock)
+	s.Advance(after)
+	_, err := s.store.Sweep(s.t.Context(), sweep.Deletions, s.sweeper, s.Time)
 	s.check(err)
 }
 

@@ -218,7 +218,7 @@ var liveWrites = map[string]func(s *fixture, user conversation.UserID){
 	},
 	"memory superseded": func(s *fixture, user conversation.UserID) {
 		m := s.memory(user)
-		m.ValidUntil = s.now.Add(-time.Second)
+		m.ValidUntil = s.Time().Add(-time.Second)
 		s.remember(user, m)
 	},
 	"memory deleted": func(s *fixture, user conversation.UserID) {
@@ -233,7 +233,7 @@ var liveWrites = map[string]func(s *fixture, user conversation.UserID){
 		s.check(s.sweeper.DeleteSession(s.t.Context(), user, "s1"))
 	},
 	"erased": func(s *fixture, user conversation.UserID) {
-		receipt, err := s.sweeper.Erase(s.t.Context(), user, s.now.Add(time.Minute))
+		receipt, err := s.sweeper.Erase(s.t.Context(), user, s.Time().Add(time.Minute))
 		if err != nil || !receipt.Done || receipt.Vectors == 0 {
 			s.t.Errorf("erased: %+v, %v", receipt, err)
 		}

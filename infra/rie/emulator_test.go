@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const (
@@ -38,7 +39,7 @@ type emulator struct {
 	URL string
 
 	command *exec.Cmd
-	output  *lockedBuffer
+	output  *check.Log
 	// invoking is held during an invocation.
 	invoking sync.Mutex
 }
@@ -66,7 +67,7 @@ func startEmulator(ctx context.Context, program string, f emulated) (*emulator, 
 	if err != nil {
 		return nil, err
 	}
-	e := &emulator{URL: "http://" + invokeAddress, output: &lockedBuffer{}}
+	e := &emulator{URL: "http://" + invokeAddress, output: &check.Log{}}
 	//nolint:contextcheck,noctx // it outlives the start; Stop ends it
 	e.command = exec.Command(program,
 		"--runtime-interface-emulator-address", invokeAddress, "--runtime-api-address", runtimeAddress, f.Bootstrap)
@@ -157,24 +158,6 @@ func (e *emulator) Stop() error {
 		return fmt.Errorf("stop emulator: it did not end within %v", stopTimeout)
 	}
 	return nil
-}
-
-// lockedBuffer is a buffer that the process writes while a test reads it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // findEmulator returns the path of the emulator for this machine's processor, inside the SAM CLI's wheel. It installs

@@ -15,7 +15,7 @@ import (
 // other one holds on.
 func TestDeletedPlan(t *testing.T) {
 	s := newFixture(t)
-	nextWeek := s.clock().AddDate(0, 0, 7).Truncate(24 * time.Hour)
+	nextWeek := s.Time().AddDate(0, 0, 7).Truncate(24 * time.Hour)
 	create := func(m longterm.Memory) longterm.Memory {
 		stored, _, err := s.store.Memories.Create(t.Context(), ann, m, conversation.Idempotency{})
 		check.OK(t, err)
@@ -54,7 +54,7 @@ func TestWhatDeletedMessagesEnded(t *testing.T) {
 	first, second, third := []string{m[0].ID}, []string{m[1].ID}, []string{m[2].ID}
 	var none conversation.Idempotency
 	create := func(content string, from []string, change func(*longterm.Memory)) longterm.Memory {
-		memory := longterm.Memory{Content: content, Source: longterm.Extracted, MessageIDs: from, CreatedAt: s.clock()}
+		memory := longterm.Memory{Content: content, Source: longterm.Extracted, MessageIDs: from, CreatedAt: s.Time()}
 		change(&memory)
 		stored, _, err := s.store.Memories.Create(t.Context(), ann, memory, none)
 		check.OK(t, err)
@@ -67,21 +67,21 @@ func TestWhatDeletedMessagesEnded(t *testing.T) {
 	}
 	overBy := func(messages []string) func(*longterm.Memory) {
 		return func(m *longterm.Memory) {
-			m.ValidUntil, m.EndedReason, m.EndedBy, m.Pinned = s.clock(), longterm.EndedOver, messages, true
+			m.ValidUntil, m.EndedReason, m.EndedBy, m.Pinned = s.Time(), longterm.EndedOver, messages, true
 		}
 	}
-	nextWeek := s.clock().AddDate(0, 0, 7).Truncate(24 * time.Hour)
+	nextWeek := s.Time().AddDate(0, 0, 7).Truncate(24 * time.Hour)
 	candesartan := create("candesartan", second, func(m *longterm.Memory) {
 		m.From = longterm.Moment{Day: nextWeek.Format(time.DateOnly)}
 	})
 	porto := create("Porto", third, func(*longterm.Memory) {})
-	faro := create("Faro", second, replacedBy(porto, s.clock()))
+	faro := create("Faro", second, replacedBy(porto, s.Time()))
 	create("ramipril", first, replacedBy(candesartan, nextWeek))
-	create("Lagos", first, replacedBy(faro, s.clock()))
+	create("Lagos", first, replacedBy(faro, s.Time()))
 	create("peanuts", first, overBy(second))
 	create("bees", first, overBy(append(second, third...)))
 	todo, _, err := s.store.Todos.Create(t.Context(), ann, longterm.Todo{
-		Content: "dentist", Status: longterm.TodoCompleted, MessageIDs: first, EndedBy: second, CompletedAt: s.clock(),
+		Content: "dentist", Status: longterm.TodoCompleted, MessageIDs: first, EndedBy: second, CompletedAt: s.Time(),
 	}, none)
 	check.OK(t, err)
 

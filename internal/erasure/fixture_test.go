@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
@@ -37,15 +36,13 @@ const (
 // fixture is a service on real engines, with a clock that the test moves.
 type fixture struct {
 	*erasure.Sweeper
+	*dynamotest.Clock
 	t        *testing.T
 	table    string
 	store    dynamotest.Stores
 	records  *records
 	index    *index
 	embedded *embedder
-
-	mu  sync.Mutex
-	now time.Time
 }
 
 // records is the real session store. Deletions of messages can be made to fail.
@@ -110,35 +107,23 @@ func (e *embedder) Embed(_ context.Context, texts []string) ([][]float32, error)
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{
-		t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t),
+		Clock: dynamotest.NewClock(), t: t, table: dynamotest.Table(t),
 		index: &index{Indexes: vector.Indexes{Serving: vector.Held{Index: pineconetest.Client(t, 2)}}}, embedded: &embedder{},
 	}
-	s.store = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock))
+	s.store = dynamotest.Open(t, s.table, s.Option())
 	s.records = &records{SessionStore: s.store.Deletion}
-	deps := s.store.Erasure(s.index, s.clock).Deps
+	deps := s.store.Erasure(s.index, s.Time).Deps
 	deps.Sessions = s.records
 	messages := indexing.New(s.store.Indexing, indexing.NewIndexer(vector.Held{
 		Index: faulty{s.index.Serving.Index, s.index}, Model: vector.Model{Embedder: s.embedded, Version: "m"},
-	}), s.clock)
+	}), s.Time)
 	s.Sweeper = erasure.NewSweeper(erasure.New(deps), messages)
 	return s
 }
 
 // sweep sweeps what is due and returns how many deletions it worked off.
 func (s *fixture) sweep() (int, error) {
-	return s.store.Sweep(s.t.Context(), sweep.Deletions, s.Sweeper, s.clock)
-}
-
-func (s *fixture) clock() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *fixture) advance(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
+	return s.store.Sweep(s.t.Context(), sweep.Deletions, s.Sweeper, s.Time)
 }
 
 // addMessages stores messages and their vectors. It creates the session if there is none.
@@ -194,7 +179,7 @@ func (s *fixture) summaryOf(session conversation.Session) summary.Summary {
 	return summary.Summary{
 		RecordType: conversation.ConversationSummary, SubjectID: session.ID, SessionID: session.ID,
 		Context: session.Context, Text: "sum", Kind: conversation.ByModel, InProgress: true,
-		CoveredThrough: session.LastSeq, UpdatedAt: s.clock(),
+		CoveredThrough: session.LastSeq, UpdatedAt: s.Time(),
 	}
 }
 
@@ -224,7 +209,7 @@ var (
 // remember stores a memory of some messages, and its vector.
 func (s *fixture) remember(source longterm.MemorySource, messages ...conversation.Message) longterm.Memory {
 	s.t.Helper()
-	m := longterm.Memory{Content: "fact", Source: source, CreatedAt: s.clock()}
+	m := longterm.Memory{Content: "fact", Source: source, CreatedAt: s.Time()}
 	for _, x := range messages {
 		m.MessageIDs = append(m.MessageIDs, x.ID)
 	}
@@ -245,7 +230,7 @@ func (s *fixture) rename(user conversation.UserID, session string) {
 // savePrompt stores a prompt of a session, with its text.
 func (s *fixture) savePrompt(session string) (id string) {
 	s.t.Helper()
-	s.advance(time.Millisecond)
+	s.Advance(time.Millisecond)
 	access, err := s.store.Recall.Access(s.t.Context(), ann)
 	check.OK(s.t, err)
 	of, err := s.store.Sessions.Session(s.t.Context(), ann, session)
@@ -254,8 +239,8 @@ func (s *fixture) savePrompt(session string) (id string) {
 	}
 	k := prompt.StoredPrompt{
 		SessionCreatedAt: of.CreatedAt,
-		ID:               fmt.Sprintf("prompt_%d_x", s.clock().UnixMilli()), SessionID: session, CreatedAt: s.clock(),
-		ExpiresAt: s.clock().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"),
+		ID:               fmt.Sprintf("prompt_%d_x", s.Time().UnixMilli()), SessionID: session, CreatedAt: s.Time(),
+		ExpiresAt: s.Time().AddDate(0, 0, 7), Manifest: []byte{1}, Text: []byte("what was said"),
 		Generation: access.Generation,
 	}
 	check.OK(s.t, s.store.Prompts.SavePrompt(s.t.Context(), ann, k))

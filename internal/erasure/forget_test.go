@@ -22,7 +22,7 @@ func (s *fixture) forget(sessionID string, fact longterm.Memory) {
 	ctx := s.t.Context()
 	session, access, err := s.store.Extraction.Open(ctx, ann, "coach_conversation", sessionID)
 	check.OK(s.t, err)
-	lease := extraction.Lease{Owner: "o", Until: s.clock().Add(time.Minute)}
+	lease := extraction.Lease{Owner: "o", Until: s.Time().Add(time.Minute)}
 	if held, err := s.store.Extraction.LeaseExtraction(ctx, ann, session, lease); !held || err != nil {
 		s.t.Fatal(held, err)
 	}
@@ -87,7 +87,7 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	fact := s.remember(longterm.Extracted, said[1])
 	read, _ := s.read("old")
 	forget(s, "new", fact, asked[0].ID)
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	s.checkForgotten([]bool{false, true, false}, "old")
 	s.checkForgotten([]bool{true}, "new")
 	want := map[string]bool{said[0].ID: true, said[2].ID: true, fact.ID: true} // the stream's worker deletes the fact's
@@ -95,10 +95,10 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	check.Equal(t, 0, count(s.keys(ann), "prompt#"), "prompts quote it")
 	check.Fault(t, s.store.Summaries.SaveSummary(t.Context(), ann, read, s.summaryOf(read)), fault.Conflict,
 		"a summary of who has read the message before")
-	s.advance(30 * time.Second)
+	s.Advance(30 * time.Second)
 	s.checkForgotten([]bool{false, true, false}, "old")
 	sum := s.summarize(ann, "old")
-	s.advance(5 * time.Minute)
+	s.Advance(5 * time.Minute)
 	check.Got(s.sweep())(t)
 	if session, _ := s.read("old"); session.Summary == nil || !session.Summary.UpdatedAt.Equal(sum.UpdatedAt) {
 		t.Errorf("the summary that has not read it is %+v", session.Summary)
@@ -121,7 +121,7 @@ func (s *fixture) checkForgotten(want []bool, id string) {
 		got = append(got, m.Forgotten)
 	}
 	check.Same(s.t, want, got, "%s: forgotten", id)
-	if session.Summary != nil || session.Summarized.Seq != 0 || session.DueAt.After(s.clock()) {
+	if session.Summary != nil || session.Summarized.Seq != 0 || session.DueAt.After(s.Time()) {
 		s.t.Errorf("%s: after it was forgotten: %+v", id, session)
 	}
 }
@@ -131,7 +131,7 @@ func (s *fixture) say(session string, lines ...string) (ids []string) {
 	s.t.Helper()
 	s.addMessages(ann, session)
 	for _, line := range lines {
-		s.advance(time.Second)
+		s.Advance(time.Second)
 		m := conversation.NewMessage{Role: conversation.RoleUser, Content: line}
 		if rest, isAnswer := strings.CutPrefix(line, "> "); isAnswer {
 			m.Role, m.Content = conversation.RoleAssistant, rest
@@ -183,9 +183,9 @@ func TestForgetWhatRepeats(t *testing.T) {
 			s.summarize(ann, "old")
 			s.summarize(ann, "other")
 			asked := s.say("new", "Please forget the card's number")
-			s.advance(time.Second)
+			s.Advance(time.Second)
 			forget(s, said, asked)
-			s.advance(time.Second)
+			s.Advance(time.Second)
 			answer := s.say("new", "> Done: it is gone.", "My new one ends in 9015, note it.", "> Noted: 9015.")
 			check.Got(s.sweep())(t)
 			s.checkSaid("old", "..FF.", true)
@@ -214,7 +214,7 @@ func TestForgetAtOnceLeavesCorrection(t *testing.T) {
 	check.OK(t, err)
 	asked := s.say("new", "Forget that I'm allergic to peanuts. I'm mildly allergic to them.")[0]
 	_, messages := s.read("new")
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	s.forgetAtOnce(fact, asked)
 	known := check.Got(s.store.Extraction.Known(t.Context(), ann, 0, true))(t)
 	for content, want := range map[string]bool{
@@ -282,9 +282,9 @@ func TestForgetRecords(t *testing.T) {
 			}
 			asked := s.say("new", "Please forget that I live in Quahog")
 			todo("Write to Ann", asked...)
-			s.advance(time.Second)
+			s.Advance(time.Second)
 			forget(s, fact, asked[0])
-			s.advance(time.Second)
+			s.Advance(time.Second)
 			todo("Return the keys in Quahog") // it was stored after the wish
 			check.Got(s.sweep())(t)
 			page := conversation.Page{Limit: 9}
@@ -333,9 +333,9 @@ func TestForgetLeavesNamesakes(t *testing.T) {
 			want[content] = true
 		}
 	}
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	check.OK(t, erasure.NewMemories(s.store.Memories, s.Service).Delete(ctx, ann, boss.ID))
-	s.advance(time.Minute)
+	s.Advance(time.Minute)
 	check.Got(s.sweep())(t)
 	todos, _, err := s.store.Todos.List(ctx, ann, conversation.Page{Limit: 9})
 	check.OK(t, err)

@@ -28,7 +28,7 @@ func (l *ledger) RecordErased(ctx context.Context, e erasure.Erased) error {
 func withLedger(t *testing.T, s *fixture) (*ledger, func() []erasure.Erased) {
 	t.Helper()
 	table := dynamodbtest.Table(t, dynamo.CreateLedgerInput("any"))
-	l := &ledger{LedgerStore: dynamo.NewLedgerStore(dynamo.New(dynamodbtest.Client(t), table, dynamo.WithClock(s.clock)))}
+	l := &ledger{LedgerStore: dynamo.NewLedgerStore(dynamo.New(dynamodbtest.Client(t), table, dynamo.WithClock(s.Time)))}
 	s.Ledger = l
 	return l, func() []erasure.Erased {
 		t.Helper()
@@ -57,12 +57,12 @@ func TestNothingIsErasedWithoutTheLedger(t *testing.T) {
 	if err := s.DeleteSession(t.Context(), ann, "t"); err == nil {
 		t.Error("a session is deleted without an entry of the ledger")
 	}
-	receipt, err := s.Erase(t.Context(), bob, s.clock().Add(20*time.Second))
+	receipt, err := s.Erase(t.Context(), bob, s.Time().Add(20*time.Second))
 	if err == nil || receipt.Done {
 		t.Errorf("a user is erased without an entry of the ledger: %+v", receipt)
 	}
 	l.fail = nil
-	s.advance(2 * time.Minute)
+	s.Advance(2 * time.Minute)
 	check.Got(s.sweep())(t)
 	got := map[erasure.Erased]bool{}
 	for _, e := range entries() {
@@ -78,7 +78,7 @@ func TestNothingIsErasedWithoutTheLedger(t *testing.T) {
 	if r, err := s.Erasure(t.Context(), bob); err != nil || !r.Done {
 		t.Errorf("the erasure of bob after the sweep: %+v, %v", r, err)
 	}
-	s.advance(erasure.LedgerTime)
+	s.Advance(erasure.LedgerTime)
 	check.Equal(t, 0, len(entries()), "entries are there after their time")
 }
 
@@ -90,7 +90,7 @@ func TestErasedAgain(t *testing.T) {
 	again := &erasure.Repeater{Service: s.Service, Session: s.store.Sessions.Session}
 	entry := erasure.Erased{User: ann, Generation: 3}
 	for i, want := range []bool{true, false} {
-		had, err := again.EraseAgain(t.Context(), entry, s.clock().Add(time.Minute))
+		had, err := again.EraseAgain(t.Context(), entry, s.Time().Add(time.Minute))
 		if err != nil || had != want {
 			t.Errorf("the call %d erases: %v, %v; want %v", i+1, had, err, want)
 		}
@@ -102,7 +102,7 @@ func TestErasedAgain(t *testing.T) {
 	check.Equal(t, 0, len(s.vectors(ann, 3)), "vectors of the time after the erasure are there")
 	// The user comes back. What is said then is of the generation of the entry, and stays.
 	s.addMessages(ann, "s", "two")
-	if had, err := again.EraseAgain(t.Context(), entry, s.clock().Add(time.Minute)); had || err != nil {
+	if had, err := again.EraseAgain(t.Context(), entry, s.Time().Add(time.Minute)); had || err != nil {
 		t.Errorf("what was said after the erasure is erased: %v, %v", had, err)
 	}
 }
@@ -112,8 +112,8 @@ func TestAnotherSessionOfTheIDStays(t *testing.T) {
 	s := newFixture(t)
 	s.addMessages(ann, "s", "one")
 	again := &erasure.Repeater{Service: s.Service, Session: s.store.Sessions.Session}
-	entry := erasure.Erased{User: ann, SessionID: "s", CreatedAt: s.clock().Add(-time.Hour)}
-	if had, err := again.EraseAgain(t.Context(), entry, s.clock().Add(time.Minute)); had || err != nil {
+	entry := erasure.Erased{User: ann, SessionID: "s", CreatedAt: s.Time().Add(-time.Hour)}
+	if had, err := again.EraseAgain(t.Context(), entry, s.Time().Add(time.Minute)); had || err != nil {
 		t.Errorf("another session of the id is deleted: %v, %v", had, err)
 	}
 	if _, err := s.store.Sessions.Session(t.Context(), ann, "s"); err != nil {

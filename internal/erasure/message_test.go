@@ -28,7 +28,7 @@ func TestDeleteMessage(t *testing.T) {
 	check.Fault(t, s.DeleteMessage(t.Context(), ann, "s", m[1].ID), fault.NotFound, "delete it again")
 	session, messages := s.read("s")
 	if session.MessageCount != 2 || session.LastSeq != 3 || session.Summary != nil || session.Summarized.Seq != 0 ||
-		session.DueAt.After(s.clock()) {
+		session.DueAt.After(s.Time()) {
 		t.Errorf("session after: %+v", session)
 	}
 	s.checkFirstSweep(m)
@@ -71,7 +71,7 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 			s := newFixture(t)
 			s.addMessages(ann, "other", "before")
 			early := s.savePrompt("other")
-			s.advance(3 * time.Hour)
+			s.Advance(3 * time.Hour)
 			m := s.addMessages(ann, "s", "secret")
 			own, after := s.savePrompt("s"), s.savePrompt("other")
 			check.OK(t, remove(s, m[0]))
@@ -81,7 +81,7 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 				t.Errorf("the earlier prompt has its text: %v, the later one: %v", s.quotes(early), s.quotes(after))
 			}
 			late, again := s.savePrompt("other"), s.savePrompt("s") // they were being built at the time
-			s.advance(20 * time.Minute)
+			s.Advance(20 * time.Minute)
 			fresh := s.savePrompt("other")
 			check.Got(s.sweep())(t)
 			if s.quotes(late) || !s.quotes(fresh) {
@@ -128,9 +128,9 @@ func TestQuotesOfADeletedMessage(t *testing.T) {
 	const told = "My daughter Mia has a severe peanut allergy."
 	s := newFixture(t)
 	early := s.addMessages(ann, "before", "Does my daughter Mia have a severe peanut allergy?")
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	m := s.addMessages(ann, "s", told, "Noted: your daughter Mia has a severe peanut allergy.", "What shall we cook?")
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	other := s.addMessages(ann, "other", "No nuts, because daughter Mia has a severe peanut allergy.", "I like rice.")
 	s.addMessages(bob, "his", told)
 	quotes, err := s.Quotes(t.Context(), ann, "s", m[0].ID)

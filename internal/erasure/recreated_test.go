@@ -24,7 +24,7 @@ func TestANewSessionOfTheSameID(t *testing.T) {
 	}
 	s.records.fail = nil
 
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	kept := s.addMessages(ann, "a", "new 1", "new 2")
 	sum := s.summarize(ann, "a")
 	fact := s.remember(longterm.Extracted, kept[0])
@@ -33,7 +33,7 @@ func TestANewSessionOfTheSameID(t *testing.T) {
 	want := map[string]bool{kept[0].ID: true, kept[1].ID: true, sum.ID(): true, fact.ID: true}
 	for _, wait := range []time.Duration{time.Minute, 15 * time.Minute, 25 * time.Hour} {
 		s.indexed(ann, 0, old[0].ID, old[1].ID)
-		s.advance(wait)
+		s.Advance(wait)
 		check.Got(s.sweep())(t)
 	}
 	check.Same(t, want, s.vectors(ann, 0), "vectors")
@@ -66,10 +66,10 @@ func TestTheSummaryAfterADeletedMessage(t *testing.T) {
 	m := s.addMessages(ann, "a", "1", "2")
 	s.summarize(ann, "a")
 	check.OK(t, s.DeleteMessage(t.Context(), ann, "a", m[0].ID))
-	s.advance(time.Minute)
+	s.Advance(time.Minute)
 	sum := s.summarize(ann, "a")
 	for _, wait := range []time.Duration{0, 15 * time.Minute, 25 * time.Hour} {
-		s.advance(wait)
+		s.Advance(wait)
 		if n, err := s.sweep(); err != nil || n != 1 {
 			t.Errorf("swept %d, %v", n, err)
 		}

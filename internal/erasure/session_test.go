@@ -65,7 +65,7 @@ func checkTombstoneSweeps(t *testing.T, s *fixture, ids ...string) {
 		if n, err := s.sweep(); err != nil || n != 0 {
 			t.Errorf("swept %d too early, %v", n, err)
 		}
-		s.advance(wait)
+		s.Advance(wait)
 		if n, err := s.sweep(); err != nil || n != 2 { // the deletion, and that of the memory drawn from it
 			t.Errorf("swept %d, %v", n, err)
 		}
@@ -85,7 +85,7 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 	for how, goOn := range map[string]func(s *fixture) error{
 		"repeat": func(s *fixture) error { return s.DeleteSession(t.Context(), ann, "s") },
 		"sweep": func(s *fixture) error {
-			s.advance(time.Hour)
+			s.Advance(time.Hour)
 			n, err := s.sweep()
 			if n != 1 {
 				t.Errorf("swept %d", n)
@@ -93,7 +93,7 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 			return err
 		},
 		"another of its id": func(s *fixture) error {
-			s.advance(time.Second)
+			s.Advance(time.Second)
 			s.addMessages(ann, "s", "new")
 			return s.DeleteSession(t.Context(), ann, "s")
 		},
@@ -182,7 +182,7 @@ func TestDeletionsWithoutTheIndex(t *testing.T) {
 			if keys := s.keys(ann); count(keys, "msg#")+count(keys, "ltm#memory#") != 0 {
 				t.Errorf("left are %v", keys)
 			}
-			s.advance(2 * time.Minute)
+			s.Advance(2 * time.Minute)
 			if _, err := s.sweep(); !errors.Is(err, errIndex) {
 				t.Errorf("sweep without an index: %v", err)
 			}
@@ -192,14 +192,14 @@ func TestDeletionsWithoutTheIndex(t *testing.T) {
 			if n, err := s.sweep(); n != 0 || err != nil {
 				t.Errorf("at once after a failure %d are swept, %v", n, err)
 			}
-			s.advance(2 * time.Minute)
+			s.Advance(2 * time.Minute)
 			s.index.fail = nil
 			for range 3 {
 				check.Got(s.sweep())(t)
 				if left := s.vectors(ann, 0); len(left) != 0 {
 					t.Errorf("vectors %v are left", left)
 				}
-				s.advance(26 * time.Hour)
+				s.Advance(26 * time.Hour)
 			}
 			if keys := s.keys(ann); count(keys, "control#tombstone#") != 0 {
 				t.Errorf("left are %v", keys)

@@ -29,16 +29,16 @@ func TestForgetInSummaries(t *testing.T) {
 			}, conversation.Idempotency{})
 			check.OK(t, err)
 			asked := s.say("new", "Forget the tattoo.")
-			s.advance(time.Second)
+			s.Advance(time.Second)
 			forget(s, fact, asked[0])
-			s.advance(time.Second)
+			s.Advance(time.Second)
 			s.say("later", "My phoenix tattoo is new.")
 			later := s.summarizeAs(ann, "later", "The user has a new phoenix tattoo.")
 			check.Got(s.sweep())(t)
 			s.checkSaid("said", "F...", true)
 			s.checkSaid("unsaid", "..", false)
 			session, _ := s.read("said")
-			if session.Summarized.Seq != 0 || session.DueAt.After(s.clock()) || session.DueAt.IsZero() {
+			if session.Summarized.Seq != 0 || session.DueAt.After(s.Time()) || session.DueAt.IsZero() {
 				t.Errorf("the session is due at %v, summarised through %d", session.DueAt, session.Summarized.Seq)
 			}
 			vectors := s.vectors(ann, 0)
@@ -69,10 +69,10 @@ func TestForgetInSummariesAlone(t *testing.T) {
 		Content: "The user has a phoenix tattoo on the hip.",
 	}, conversation.Idempotency{})
 	check.OK(t, err)
-	s.advance(time.Second)
+	s.Advance(time.Second)
 	check.OK(t, erasure.NewMemories(s.store.Memories, s.Service).Delete(t.Context(), ann, fact.ID))
 	s.checkSaid("said", "..", true)
-	if session, _ := s.read("said"); session.Summarized.Seq != 0 || session.DueAt.After(s.clock()) {
+	if session, _ := s.read("said"); session.Summarized.Seq != 0 || session.DueAt.After(s.Time()) {
 		t.Errorf("the session is due at %v, summarised through %d", session.DueAt, session.Summarized.Seq)
 	}
 	if s.vectors(ann, 0)[of.ID()] || s.quotes(prompt) {

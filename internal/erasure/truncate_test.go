@@ -27,7 +27,7 @@ func TestTruncateTakesWhatDerives(t *testing.T) {
 		t.Error("messages are deleted without entries of the ledger")
 	}
 	l.fail = nil
-	s.advance(time.Minute)
+	s.Advance(time.Minute)
 	check.Got(s.sweep())(t)
 	got := map[string]bool{}
 	for _, e := range entries() {

@@ -38,9 +38,9 @@ func TestErase(t *testing.T) {
 	})
 	session := check.Got(s.store.Sessions.Session(t.Context(), ann, "s1"))(t)
 	vectors := len(s.vectors(ann, 0))
-	got := check.Got(s.Erase(t.Context(), ann, s.clock().Add(20*time.Second)))(t)
-	want := erasure.Receipt{BackupsUntil: s.clock().Add(erasure.DefaultBackups), Progress: erasure.Progress{
-		Done: true, Vectors: vectors, ErasedAt: s.clock(), Generation: 1,
+	got := check.Got(s.Erase(t.Context(), ann, s.Time().Add(20*time.Second)))(t)
+	want := erasure.Receipt{BackupsUntil: s.Time().Add(erasure.DefaultBackups), Progress: erasure.Progress{
+		Done: true, Vectors: vectors, ErasedAt: s.Time(), Generation: 1,
 		Counts: map[string]int{
 			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 2, "idempotency": 6,
 			"fresh": 3,
@@ -63,7 +63,7 @@ func checkNothingComesBack(t *testing.T, s *fixture, old conversation.Session) {
 	t.Helper()
 	check.Fault(t, s.store.Summaries.SaveSummary(t.Context(), ann, old, s.summaryOf(old)), fault.NotFound,
 		"a late summary")
-	late := prompt.StoredPrompt{ID: "prompt_1770000000000_x", ExpiresAt: s.clock().Add(time.Hour)}
+	late := prompt.StoredPrompt{ID: "prompt_1770000000000_x", ExpiresAt: s.Time().Add(time.Hour)}
 	check.Fault(t, s.store.Prompts.SavePrompt(t.Context(), ann, late), fault.Conflict, "a late prompt")
 	if settled, err := s.store.Summaries.Settle(t.Context(), ann, old); settled || err != nil {
 		t.Errorf("settled late: %v, %v", settled, err)
@@ -73,7 +73,7 @@ func checkNothingComesBack(t *testing.T, s *fixture, old conversation.Session) {
 	if back[0].Generation != 1 || back[0].Seq != 1 {
 		t.Errorf("who comes back gets %+v", back[0])
 	}
-	s.advance(15 * time.Minute)
+	s.Advance(15 * time.Minute)
 	if n, err := s.sweep(); err != nil || n != 1 {
 		t.Errorf("swept %d, %v", n, err)
 	}
@@ -92,30 +92,30 @@ func TestEraseInSteps(t *testing.T) {
 	}
 	s.index.fail = errIndex
 	for range 2 {
-		out, err := s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+		out, err := s.Erase(t.Context(), ann, s.Time().Add(time.Minute))
 		if !errors.Is(err, errIndex) || out.Done || out.Generation != 1 || out.Counts["message"] != 30 {
 			t.Fatalf("erase without an index: %+v, %v", out, err)
 		}
 	}
 	s.index.fail = nil
-	out, err := s.Erase(t.Context(), ann, s.clock())
+	out, err := s.Erase(t.Context(), ann, s.Time())
 	if err != nil || out.Done || out.Generation != 1 || out.Counts["message"] != 30 {
 		t.Fatalf("erase without time: %+v, %v", out, err)
 	}
 	// While one call holds the lease, another returns its progress.
-	if _, held, err := s.store.Erasures.BeginErasure(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !held {
+	if _, held, err := s.store.Erasures.BeginErasure(t.Context(), ann, s.Time().Add(time.Minute)); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	out, err = s.Erase(t.Context(), ann, s.Time().Add(time.Minute))
 	if err != nil || out.Done || out.Counts["message"] != 30 {
 		t.Errorf("erase at the same time: %+v, %v", out, err)
 	}
-	s.advance(2 * time.Minute)
-	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	s.Advance(2 * time.Minute)
+	out, err = s.Erase(t.Context(), ann, s.Time().Add(time.Minute))
 	if err != nil || !out.Done || out.Generation != 1 || out.Vectors != 30 || out.Counts["message"] != 30 {
 		t.Errorf("erase to the end: %+v, %v", out, err)
 	}
-	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	out, err = s.Erase(t.Context(), ann, s.Time().Add(time.Minute))
 	if err != nil || out.Generation != 2 || len(out.Counts) != 0 {
 		t.Errorf("erase again: %+v, %v", out, err)
 	}
@@ -150,7 +150,7 @@ func TestEraseStopsAtItsDeadline(t *testing.T) {
 	if hanging.timeLeft > 2*time.Second {
 		t.Errorf("the index had %v left", hanging.timeLeft)
 	}
-	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	out, err = s.Erase(t.Context(), ann, s.Time().Add(time.Minute))
 	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 2 || out.Vectors != 2 {
 		t.Errorf("erase with an index that answers: %+v, %v", out, err)
 	}
@@ -176,11 +176,11 @@ func TestEraseSavesProgressAfterCancel(t *testing.T) {
 	defer cancel()
 	deps := s.Deps
 	deps.Index = cancellingIndex{cancel: cancel}
-	out, err := erasure.New(deps).Erase(ctx, ann, s.clock().Add(time.Minute))
+	out, err := erasure.New(deps).Erase(ctx, ann, s.Time().Add(time.Minute))
 	if !errors.Is(err, context.Canceled) || out.Counts["message"] != 2 {
 		t.Errorf("erase with a context that ends: %+v, %v", out, err)
 	}
-	out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	out, err = s.Erase(t.Context(), ann, s.Time().Add(time.Minute))
 	if err != nil || !out.Done || out.Counts["message"] != 2 {
 		t.Errorf("erase again: %+v, %v", out, err)
 	}
@@ -200,12 +200,12 @@ func TestEraseReportsOnlySavedProgress(t *testing.T) {
 	s.addMessages(ann, "s", "1", "2")
 	deps := s.Deps
 	deps.Users = failingStore{deps.Users}
-	out, err := erasure.New(deps).Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	out, err := erasure.New(deps).Erase(t.Context(), ann, s.Time().Add(time.Minute))
 	if !errors.Is(err, errIndex) || out.Done || out.Generation != 1 || len(out.Counts) != 0 {
 		t.Errorf("erase without saving: %+v, %v", out, err)
 	}
-	s.advance(2 * time.Minute)
-	if out, err = s.Erase(t.Context(), ann, s.clock().Add(time.Minute)); err != nil || !out.Done || out.Generation != 1 {
+	s.Advance(2 * time.Minute)
+	if out, err = s.Erase(t.Context(), ann, s.Time().Add(time.Minute)); err != nil || !out.Done || out.Generation != 1 {
 		t.Errorf("erase again: %+v, %v", out, err)
 	}
 }
@@ -238,7 +238,7 @@ func TestEraseWhileWriting(t *testing.T) {
 			}
 		})
 	}
-	out, err := s.Erase(t.Context(), ann, s.clock().Add(time.Minute))
+	out, err := s.Erase(t.Context(), ann, s.Time().Add(time.Minute))
 	close(stop)
 	wg.Wait()
 	if err != nil || !out.Done {

@@ -86,7 +86,7 @@ type text struct {
 	Text string `json:"text"`
 }
 
-func newCoach(t *testing.T, chat httpapi.Chatter) (http.Handler, *logBuffer) {
+func newCoach(t *testing.T, chat httpapi.Chatter) (http.Handler, *check.Log) {
 	t.Helper()
 	b, log := base()
 	return httpapi.Coach(

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,27 +29,9 @@ func cursorKey(t testing.TB, version string) httpapi.CursorKey {
 // noon is the clock of the tests. It stands still.
 func noon() time.Time { return time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC) }
 
-// logBuffer keeps a log in memory. It is safe for concurrent use.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *logBuffer) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *logBuffer) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
-
 // base returns the Base of a handler and its log.
-func base() (httpapi.Base, *logBuffer) {
-	j := &logBuffer{}
+func base() (httpapi.Base, *check.Log) {
+	j := &check.Log{}
 	return httpapi.Base{Log: slog.New(httpapi.LogHandler(slog.NewJSONHandler(j, nil))), Now: noon}, j
 }
 
@@ -206,13 +187,13 @@ func expectProblem(t testing.TB, h http.Handler, status int, code, fields string
 }
 
 // newMessages returns a handler of the messages function with a new store.
-func newMessages(t testing.TB) (http.Handler, *memory, *logBuffer) {
+func newMessages(t testing.TB) (http.Handler, *memory, *check.Log) {
 	t.Helper()
 	return newMessagesAt(t, noon)
 }
 
 // newMessagesAt is newMessages with another clock of the store.
-func newMessagesAt(t testing.TB, now func() time.Time) (http.Handler, *memory, *logBuffer) {
+func newMessagesAt(t testing.TB, now func() time.Time) (http.Handler, *memory, *check.Log) {
 	t.Helper()
 	b, log := base()
 	store := newMemory(t, now)

@@ -293,7 +293,7 @@ func TestGatewayTakesWhateverComes(t *testing.T) {
 
 func TestLogHandlerKeepsAttributesAndGroups(t *testing.T) {
 	t.Parallel()
-	j := &logBuffer{}
+	j := &check.Log{}
 	log := slog.New(httpapi.LogHandler(slog.NewJSONHandler(j, nil))).With("a", 1).WithGroup("g")
 	h := httpapi.Prompts(httpapi.PromptsDeps{Base: httpapi.Base{Log: log, Now: noon}})
 	w := httptest.NewRecorder()

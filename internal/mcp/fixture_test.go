@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -9,14 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/mcp"
@@ -89,59 +85,23 @@ type words struct{}
 
 func (words) Count(text string) int { return len(strings.Fields(text)) }
 
-// clock is a clock that a test moves.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// syncBuffer is a log that handlers write at once.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // system is a server of the protocol over a store of its own.
 type system struct {
 	url    string
 	search *searcher
-	clock  *clock
-	log    *syncBuffer
+	clock  *dynamotest.Clock
+	log    *check.Log
 	stores dynamotest.Stores
 }
 
 func newSystem(t *testing.T) *system {
 	t.Helper()
-	s := &system{search: &searcher{}, log: &syncBuffer{}, clock: &clock{now: time.Now()}}
-	s.stores = dynamotest.New(t, dynamo.WithClock(s.clock.Now))
+	s := &system{search: &searcher{}, log: &check.Log{}, clock: dynamotest.NewClock()}
+	s.stores = dynamotest.New(t, s.clock.Option())
 	handler := mcp.New(mcp.Deps{
 		Door: door{}, Search: s.search, Memories: s.stores.Memories, Facts: s.stores.Recall,
 		Sessions: s.stores.Sessions, Messages: s.stores.Messages, Summary: s.stores.UserSummaries,
-		Prompts: prompter{}, Tokens: words{}, Now: s.clock.Now,
+		Prompts: prompter{}, Tokens: words{}, Now: s.clock.Time,
 		Log:    slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Issuer: "https://issuer.example", Origins: []string{"https://app.example"},
 	})

@@ -23,7 +23,7 @@ func TestRememberIsIdempotent(t *testing.T) {
 		t.Fatalf("remembered %+v", first)
 	}
 	for _, wait := range []time.Duration{0, 25 * time.Hour} {
-		s.clock.Add(wait)
+		s.clock.Advance(wait)
 		for _, content := range []string{"Likes tea.", "likes  TEA"} {
 			again := mustCall[remembered](t, ann, "remember", arguments{"content": content})
 			if again.Created || again.Memory.ID != first.Memory.ID {
@@ -164,7 +164,7 @@ func TestListMemoriesInPages(t *testing.T) {
 	ann := s.connect(t, "ann")
 	const n = 7
 	for i := range n {
-		s.clock.Add(time.Second)
+		s.clock.Advance(time.Second)
 		mustCall[remembered](t, ann, "remember", arguments{"content": fmt.Sprintf("Fact %d.", i), "type": "PEOPLE"})
 	}
 	var seen []string

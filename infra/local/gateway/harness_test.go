@@ -8,8 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,7 +30,7 @@ type harness struct {
 	events  []events.APIGatewayV2HTTPRequest
 	answer  func() (any, error)
 	stream  func(context.Context, *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error)
-	log     logBuffer
+	log     check.Log
 }
 
 // coach is the function of the function URL.
@@ -40,24 +38,6 @@ type coach struct{ *harness }
 
 func (c coach) Stream(ctx context.Context, r *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
 	return c.stream(ctx, r)
-}
-
-// logBuffer keeps a log in memory. It is safe for concurrent use.
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *logBuffer) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *logBuffer) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }
 
 func start(t *testing.T, routes []template.Route) *harness {
