@@ -115,10 +115,7 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 			return nil, err
 		}
 	}
-	w, err := s.newExtractionWrite(user, session, b)
-	if err != nil {
-		return nil, err
-	}
+	w := s.newExtractionWrite(user, session, b)
 	k := table.KeyOfSession(user, session)
 	lease := extractionKey(user)
 	w.tx.DoneIf(func(r table.RecordSet) bool { // the watermark stays where more of the same answer follows
@@ -151,7 +148,7 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 }
 
 func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session conversation.Session, b extraction.Batch,
-) (extractionWrite, error) {
+) extractionWrite {
 	k := table.KeyOfSession(user, session)
 	w := extractionWrite{tx: s.db.Transaction(), forgotten: map[string]int{}}
 	w.sessionPlace = w.tx.Update(k, setExtracted(b.Through, b.Reading),
@@ -166,7 +163,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	s.addSkipped(w.tx, user, session, k.SK, b.Reading)
 	records := len(b.Memories.New) + len(b.Memories.Changed) + len(b.Todos.New) + len(b.Todos.Changed)
 	if records+len(b.Forgotten)+len(b.ForgottenMessages) == 0 {
-		return w, nil
+		return w
 	}
 	w.tx.Check(preferencesKey(user), allowsMemory(session.Generation))
 	at := recordsAt{user, session.Generation}
@@ -177,7 +174,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	s.addForgottenMessages(w.tx, at, b)
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
-	return w, nil
+	return w
 }
 
 // storedAs returns a known memory as it is stored, with what has changed of it since.

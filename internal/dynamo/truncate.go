@@ -123,7 +123,7 @@ func (c *cut) add(ctx context.Context, s *DeletionStore, replacement []conversat
 	}
 	c.tx, c.recordPlace = s.db.Transaction(), -1
 	c.deleteMessages(messages, vectors)
-	s.finishCut(c, replacement, after, messages, due)
+	s.finishCut(c, replacement, after, due)
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (c *cut) deleteMessages(messages []conversation.Message, vectors func(conve
 
 // finishCut adds the writes of the session, of what takes the messages' place, and of the idempotency record.
 func (s *DeletionStore) finishCut(c *cut, replacement []conversation.NewMessage, after conversation.Session,
-	messages []conversation.Message, due time.Time,
+	due time.Time,
 ) {
 	now := s.db.Now()
 	k := table.KeyOfSession(c.user, after)
