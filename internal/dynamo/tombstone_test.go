@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -22,51 +20,6 @@ func tombstonesDue(t *testing.T, s *fixture, at time.Time) []erasure.Tombstone {
 		out = append(out, tombstone)
 	}
 	return out
-}
-
-// TestTombstones checks that tombstones of messages and sessions are listed when they are due, until they are closed.
-func TestTombstones(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	_, m := newSession(t, s, coach, "a", "1", "2")
-	newSession(t, s, "workout_log", "b", "3")
-	var want []string
-	for i, minutes := range []int{3, 1} {
-		deleted, err := s.Deletion.DeleteMessage(t.Context(), alice, m[i], []string{m[i].ID},
-			start.Add(time.Duration(minutes)*time.Minute))
-		if err != nil || cmp.Diff([]string{m[i].ID}, deleted.Vectors) != "" {
-			t.Fatalf("delete a message: %+v, %v", deleted, err)
-		}
-		want = append([]string{deleted.ID}, want...)
-	}
-	check.Got(s.Deletion.DeleteSession(t.Context(), alice, "b", start.Add(10*time.Minute)))(t)
-	due := func(minutes int) (ids []string, tombstones []erasure.Tombstone) {
-		t.Helper()
-		tombstones = tombstonesDue(t, s, start.Add(time.Duration(minutes)*time.Minute))
-		for _, deleted := range tombstones {
-			ids = append(ids, deleted.ID)
-		}
-		return ids, tombstones
-	}
-	for _, c := range []struct{ minutes, n int }{{0, 0}, {2, 1}, {3, 2}} {
-		if got, _ := due(c.minutes); cmp.Diff(want[:c.n], append([]string{}, got...)) != "" {
-			t.Errorf("due after %d minutes: %v, want %v", c.minutes, got, want[:c.n])
-		}
-	}
-	_, tombstones := due(9)
-	first := tombstones[0]
-	first.Emptied, first.Sweeps = true, 1
-	check.OK(t, s.Tombstones.SaveTombstone(t.Context(), first, start.Add(5*time.Minute)))
-	got, tombstones := due(9)
-	if len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Sweeps != 1 {
-		t.Errorf("due after one was postponed: %+v", tombstones)
-	}
-	for range 2 {
-		check.OK(t, s.Tombstones.DeleteTombstone(t.Context(), first))
-	}
-	if got, _ := due(9); len(got) != 1 {
-		t.Errorf("due after one was closed: %v", got)
-	}
 }
 
 // TestVectorTombstones saves a tombstone of vectors twice, and one of a generation that the user does not have.
