@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -37,15 +36,6 @@ func TestCreateTable(t *testing.T) {
 	if name := dynamodbtest.Table(t, table.CreateTableInput("any")); name == "" {
 		t.Fatal("no table")
 	}
-}
-
-func containsAll(keys, wanted []string) bool {
-	for _, k := range wanted {
-		if !slices.Contains(keys, k) {
-			return false
-		}
-	}
-	return true
 }
 
 // TestDueAt checks that a session is due when it has been idle for a time after its first message that no summary
