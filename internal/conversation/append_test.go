@@ -101,6 +101,7 @@ func TestPrepareReportsEveryFieldTogether(t *testing.T) {
 			Metadata: map[string]any{"": 1},
 		},
 		{Role: conversation.RoleUser, Content: "x", Timestamp: now},
+		{Role: conversation.RoleUser, Content: "a\xff"},
 	}}.Prepare(now)
 	var got []string
 	for _, f := range fault.From(err).Fields {
@@ -109,6 +110,7 @@ func TestPrepareReportsEveryFieldTogether(t *testing.T) {
 	want := []string{
 		"messages[0].role", "messages[0].content",
 		"messages[1].timestamp", "messages[1].mode", "messages[1].metadata",
+		"messages[3].content",
 		"messages[2].timestamp", // before messages[1]
 	}
 	check.Same(t, want, got, "fields")

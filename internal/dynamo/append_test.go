@@ -63,67 +63,6 @@ func testAppendTimes(t *testing.T, s *fixture) {
 	}
 }
 
-func testInvalidAppends(t *testing.T, s *fixture) {
-	createSession(t, s, alice, coach, "r")
-	deep := map[string]any{}
-	for range 20 {
-		deep = map[string]any{"d": deep}
-	}
-	type message = conversation.NewMessage
-	second := func(change func(*message)) []message {
-		m := userMessages("fine", "x")
-		change(&m[1])
-		return m
-	}
-	large := strings.Repeat("x", 250<<10)
-	cases := []struct {
-		name, field string
-		code        fault.Code
-		messages    []message
-	}{
-		{"none", "messages", fault.Invalid, nil},
-		{"51", "messages", fault.Invalid, userMessages(numbered("m", 51)...)},
-		{"role", "messages[1].role", fault.Invalid, second(func(m *message) { m.Role = "robot" })},
-		{"empty", "messages[1].content", fault.Invalid, second(func(m *message) { m.Content = "" })},
-		{
-			"long", "messages[1].content", fault.Invalid,
-			second(func(m *message) { m.Content = strings.Repeat("x", 256<<10+1) }),
-		},
-		{"not UTF-8", "messages[1].content", fault.Invalid, second(func(m *message) { m.Content = "a\xff" })},
-		{
-			"ahead", "messages[1].timestamp", fault.Invalid,
-			second(func(m *message) { m.Timestamp = start.Add(6 * time.Minute) }),
-		},
-		{
-			"decreasing", "messages[1].timestamp", fault.Invalid,
-			second(func(m *message) { m.Timestamp = start.Add(-time.Minute) }),
-		},
-		{
-			"deep", "messages[1].metadata" + strings.Repeat(".d", 17), fault.Invalid,
-			second(func(m *message) { m.Metadata = deep }),
-		},
-		{
-			"number", "messages[1].metadata.n", fault.Invalid,
-			second(func(m *message) { m.Metadata = map[string]any{"n": 1e200} }),
-		},
-		{"together", "", fault.TooLarge, userMessages(large, large, large, large, large)},
-	}
-	for _, c := range cases {
-		_, err := s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: "r", Messages: c.messages})
-		if !fault.Is(err, c.code) {
-			t.Errorf("%s: %v, want %s", c.name, err, c.code)
-		} else if c.field != "" {
-			checkField(t, err, c.field)
-		}
-	}
-	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, newAppend("none", "x"))), fault.NotFound,
-		"append to a missing session")
-	got := allMessages(t, s, alice, "r", conversation.Page{Limit: 50})
-	if len(got) != 0 {
-		t.Errorf("invalid appends stored %d messages", len(got))
-	}
-}
-
 func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "k")
 	in := conversation.Append{

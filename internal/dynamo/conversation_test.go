@@ -28,7 +28,6 @@ var conversationTests = map[string]func(*testing.T, *fixture){
 	"UpdateSession":               testUpdateSession,
 	"Append":                      testAppend,
 	"AppendTimes":                 testAppendTimes,
-	"InvalidAppends":              testInvalidAppends,
 	"AppendReplays":               testAppendReplays,
 	"AppendReplaysAfterEdits":     testAppendReplaysAfterEdits,
 	"AppendReplaysAfterDeletion":  testAppendReplaysAfterDeletion,
