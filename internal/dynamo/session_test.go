@@ -131,33 +131,6 @@ func TestOtherUsersData(t *testing.T) {
 	}
 }
 
-func TestListSessions(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	const n = 12
-	var want []string
-	for i := range n {
-		id := fmt.Sprintf("s%02d", i)
-		createSession(t, s, alice, conversation.Contexts()[i%2], id)
-		m := userMessages("hi")
-		m[0].Timestamp = start.Add(-time.Duration(i) * time.Hour)
-		appendMessages(t, s, alice, id, m...)
-		want = append(want, id)
-	}
-	createSession(t, s, bob, coach, "bobs")
-	for _, limit := range []int{1, 5, 200} {
-		check.Same(t, want, listIDs(t, s, conversation.SessionFilter{}, limit), "pages of %d", limit)
-	}
-	done := conversation.Completed
-	change := conversation.SessionChange{Status: &done}
-	check.Got(s.Sessions.UpdateSession(t.Context(), alice, "s03", change))(t)
-	check.Same(t, []string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2), "completed")
-	evens := listIDs(t, s, conversation.SessionFilter{Context: coach}, 2)
-	if len(evens) != n/2 {
-		t.Errorf("one context lists %v", evens)
-	}
-}
-
 // listIDs lists the ids of alice's sessions in pages of at most limit.
 func listIDs(t *testing.T, s *fixture, filter conversation.SessionFilter, limit int) []string {
 	t.Helper()
