@@ -52,45 +52,33 @@ func indexed(paths ...string) func(*document.Put) {
 	return func(p *document.Put) { p.Index = append([]string{}, paths...) }
 }
 
-func TestDocuments(t *testing.T) {
+// TestTimesOfADocument replaces a document, and puts it again after it has expired and after it was deleted. The first
+// alone keeps the time of its creation.
+func TestTimesOfADocument(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	const value = `{"b":1.50,"a":"ü \u0000\n","n":{"":[1e3,null,true]}}`
-	first, created := s.put(t, alice, "users/ann", "note 1", " "+strings.ReplaceAll(value, ",", ", "), indexed("a", "$"))
-	want := document.Document{
-		Namespace: document.Namespace{"users", "ann"}, Key: "note 1", Value: json.RawMessage(value),
-		Index: []string{"a", "$"}, CreatedAt: start, UpdatedAt: start, Vectors: 1,
+	ttl := func(p *document.Put) { p.TTL = time.Minute }
+	put := func(wantCreated bool, createdAt time.Time, change ...func(*document.Put)) document.Document {
+		t.Helper()
+		d, created := s.put(t, alice, "users/ann", "note 1", `{}`, change...)
+		if created != wantCreated || !d.CreatedAt.Equal(createdAt) || !d.UpdatedAt.Equal(s.clock()) {
+			t.Errorf("created %v, %+v, want %v at %v", created, d, wantCreated, createdAt)
+		}
+		return d
 	}
-	if diff := cmp.Diff(want, first); diff != "" || !created {
-		t.Errorf("created %v (-want +got):\n%s", created, diff)
+	check.Equal(t, start.Add(time.Minute), put(true, start, ttl).ExpiresAt, "expires at")
+	s.advance(time.Minute - time.Second)
+	replaced := put(false, start)
+	if got, err := s.document(alice, "users/ann", "note 1"); err != nil || !got.ExpiresAt.IsZero() ||
+		cmp.Diff(replaced, got) != "" {
+		t.Errorf("read %+v, %v, want %+v", got, err, replaced)
 	}
-	s.advance(time.Hour)
-	want.Value, want.UpdatedAt, want.Index = json.RawMessage(`{}`), s.clock(), []string{}
-	replaced, created := s.put(t, alice, "users/ann", "note 1", `{}`, indexed())
-	got, err := s.document(alice, "users/ann", "note 1")
-	if diff := cmp.Diff([]document.Document{want, want}, []document.Document{replaced, got}); diff != "" || created ||
-		err != nil {
-		t.Errorf("replaced, created %v, %v (-want +got):\n%s", created, err, diff)
-	}
-	for _, other := range []struct {
-		user           conversation.UserID
-		namespace, key string
-	}{
-		{bob, "users/ann", "note 1"},
-		{alice, "users", "note 1"},
-		{alice, "users/ann", "note"},
-		{alice, "users/ann/note 1", "note 1"},
-	} {
-		checkFault(t, errorOf(s.document(other.user, other.namespace, other.key)), fault.NotFound, "%+v", other)
-		n := document.Namespace(strings.Split(other.namespace, "/"))
-		checkFault(t, s.Documents.DeleteDocument(t.Context(), other.user, n, other.key), fault.NotFound, "delete %+v",
-			other)
-	}
-	check.OK(t, s.Documents.DeleteDocument(t.Context(), alice, want.Namespace, want.Key))
-	checkFault(t, errorOf(s.document(alice, "users/ann", "note 1")), fault.NotFound, "deleted")
-	if again, created := s.put(t, alice, "users/ann", "note 1", `{}`); !created || again.CreatedAt.Equal(start) {
-		t.Errorf("put again: created %v, %+v", created, again)
-	}
+	put(false, start, ttl)
+	s.advance(time.Minute)
+	put(true, s.clock())
+	s.advance(time.Second)
+	check.OK(t, s.Documents.DeleteDocument(t.Context(), alice, replaced.Namespace, replaced.Key))
+	put(true, s.clock())
 }
 
 // TestVectorsOfFormerValues checks that a document knows of the vectors that a longer value before had.
@@ -106,31 +94,6 @@ func TestVectorsOfFormerValues(t *testing.T) {
 	}
 	if none, _ := s.put(t, alice, "a", "none", `{"text":"x"}`, indexed()); none.Vectors != 0 {
 		t.Errorf("without an index there may be %d vectors", none.Vectors)
-	}
-}
-
-func TestDocumentsExpire(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	ttl := func(p *document.Put) { p.TTL = time.Minute }
-	first, _ := s.put(t, alice, "a/b", "k", `{"n":1}`, ttl)
-	s.put(t, alice, "a", "k", `{"n":1}`)
-	if !first.ExpiresAt.Equal(start.Add(time.Minute)) {
-		t.Errorf("expires at %v", first.ExpiresAt)
-	}
-	s.advance(time.Minute - time.Second)
-	if _, err := s.document(alice, "a/b", "k"); err != nil {
-		t.Errorf("before its time: %v", err)
-	}
-	s.advance(time.Second)
-	checkFault(t, errorOf(s.document(alice, "a/b", "k")), fault.NotFound, "after its time")
-	checkFault(t, s.Documents.DeleteDocument(t.Context(), alice, first.Namespace, "k"), fault.NotFound,
-		"delete after its time")
-	check.Same(t, []string{"a k"}, s.listed(t, alice, nil, nil, 10), "listed")
-	check.Same(t, []string{"a"}, s.namespaces(t, alice, document.NamespaceQuery{}, 10), "namespaces")
-	again, created := s.put(t, alice, "a/b", "k", `{"n":2}`)
-	if !created || !again.CreatedAt.Equal(s.clock()) || !again.ExpiresAt.IsZero() {
-		t.Errorf("put again: created %v, %+v", created, again)
 	}
 }
 
@@ -254,19 +217,6 @@ func TestNamesOfEveryKind(t *testing.T) {
 	s.put(t, alice, deep.String(), strings.Repeat("😀", 512), `{"deep":true}`)
 	if got := s.listed(t, alice, deep[:7], nil, 5); len(got) != 1 {
 		t.Errorf("%d documents under seven long labels", len(got))
-	}
-}
-
-func TestDocumentsOfOneNamespace(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	for _, n := range []string{"a", "ab", "a/b", "a/b/c", "a!", "A", "b/a"} {
-		s.put(t, alice, n, "k", `{}`)
-	}
-	got := s.listed(t, alice, document.Namespace{"a"}, nil, 2)
-	slices.Sort(got)
-	if want := []string{"a k", "a/b k", "a/b/c k"}; !slices.Equal(got, want) {
-		t.Errorf("under a: %v, want %v", got, want)
 	}
 }
 
