@@ -18,3 +18,14 @@ func FuzzParseCursor(f *testing.F) {
 		}
 	})
 }
+
+// TestPositionsOfOtherLists asks for pages after keys that are not of the list.
+func TestPositionsOfOtherLists(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	page := conversation.Page{Limit: 1, After: "msg#x"}
+	_, _, err := s.Messages.Timeline(t.Context(), alice, conversation.Range{}, page)
+	checkField(t, err, "cursor")
+	_, _, err = s.Coaches.Coaches(t.Context(), alice, page)
+	checkField(t, err, "cursor")
+}
