@@ -119,7 +119,7 @@ func endAt(text string, at int, phrase string) int {
 // mayBegin reports whether a character may begin a word behind a text.
 func mayBegin(before string, first rune) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
-	return !isOfWord(last) || unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana)
+	return !isOfWord(last) || unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
 func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }

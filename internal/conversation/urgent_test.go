@@ -45,6 +45,14 @@ func TestIsUrgentInManyLanguages(t *testing.T) {
 		"Russian":    {"У меня аллергия на арахис", "колено болит", "Меня зовут Анна"},
 		"Urdu":       {"مجھے مونگ پھلی سے الرجی ہے", "میرے گھٹنے میں درد ہے", "میرا نام اینا ہے"},
 		"Indonesian": {"Saya alergi kacang", "lutut saya sakit", "Nama saya Ana"},
+		"Korean":     {"저는 땅콩 알레르기가 있어요", "임신했어요", "매일 와파린을 먹어요", "죽고 싶어요"},
+		"Ukrainian":  {"У мене алергія на горіхи", "я вагітна", "приймаю варфарин"},
+		"Romanian":   {"Sunt alergică la arahide", "sunt însărcinată", "iau anticoagulante"},
+		"Thai":       {"ฉันแพ้ถั่วลิสง", "ตอนนี้ฉันตั้งครรภ์", "ฉันกินยาวาร์ฟาริน", "ไม่ไหวแล้ว อยากตาย"},
+		"a threat to life": {
+			"I want to kill myself", "sometimes I want to die", "Ich denke an Suizid", "pienso en suicidarme", "我想自殺",
+			"もう死にたい", "Думаю про самогубство", "saya ingin bunuh diri",
+		},
 	} {
 		for _, text := range texts {
 			if !conversation.IsUrgent(text) {
@@ -190,6 +198,8 @@ func TestAsksToForget(t *testing.T) {
 	}
 	for _, text := range []string{
 		"Cancella quello che ho detto", "Kun je dat vergeten?", "Verwijder dat maar", "그건 지워 줘", "Usuń to",
+		"Видали це", "Te rog să uiți de Radu.", "Uită ce am zis", "ช่วยลืมเรื่องสมชายด้วยนะ", "請刪掉這個", "Priya ko bhool jao",
+		"Please delete my weight",
 	} {
 		check.Equal(t, true, conversation.AsksToForget(text), "%q", text)
 	}
