@@ -174,6 +174,11 @@ func (m Memory) HasLapsed(now time.Time) bool {
 	return m.Pinned && isOpen && m.Until.IsOver(now) && !m.Until.IsOver(now.Add(-correctsFor))
 }
 
+// HadPassed reports whether the last day that was said of a memory has passed, which another one has replaced.
+func (m Memory) HadPassed(by Memory, now time.Time) bool {
+	return m.SaidUntil.IsOver(now) || m.Until.IsOver(now) && m.Until != by.From.Before()
+}
+
 // Said is when a memory was last said: its SaidAt, or when it was created where that is not known.
 func (m Memory) Said() time.Time { return timeOr(m.SaidAt, m.CreatedAt) }
 

@@ -211,6 +211,11 @@ func TestSafetyAfterAnExchange(t *testing.T) {
 	forgotten, held := is, is
 	forgotten.ValidUntil, forgotten.EndedReason = now, longterm.EndedForgotten
 	held.Until = day("2026-02-20")
+	first, wasFirst := was, was
+	first.ID, first.Content, first.Until = "first", "Takes warfarin 4 mg.", day("2026-01-15")
+	wasFirst.SupersededBy = first.ID
+	planned, low := is, was
+	planned.From, low.Until = day("2026-01-12"), day("2026-01-11")
 	for _, recipe := range prompt.Recipes {
 		for name, one := range map[string]struct {
 			memories []longterm.Memory
@@ -218,7 +223,8 @@ func TestSafetyAfterAnExchange(t *testing.T) {
 		}{
 			"over":     {[]longterm.Memory{was, is}, 1},
 			"no other": {[]longterm.Memory{is}, 0}, "forgotten": {[]longterm.Memory{was, forgotten}, 0},
-			"not over": {[]longterm.Memory{was, held}, 0},
+			"not over": {[]longterm.Memory{was, held}, 0}, "prolonged": {[]longterm.Memory{wasFirst, first, is}, 1},
+			"passing": {[]longterm.Memory{first, is}, 0}, "planned": {[]longterm.Memory{low, planned}, 1},
 		} {
 			w := newFixture()
 			p := w.user("u")
@@ -232,7 +238,8 @@ func TestSafetyAfterAnExchange(t *testing.T) {
 			}
 			got := everything(build(t, w.service(now), "u", r))
 			const line = "Takes warfarin 3 mg. (before that: Takes warfarin 5 mg.) (until 20 January 2026, over"
-			if strings.Count(got, line) != one.want || strings.Count(got, "warfarin 5") != one.want {
+			if strings.Count(got, line) != one.want || strings.Count(got, "warfarin 5") != one.want ||
+				strings.Contains(got, "warfarin 4") {
 				t.Errorf("%s, %s:\n%s", recipe.Name, name, got)
 			}
 		}

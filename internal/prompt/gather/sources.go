@@ -251,15 +251,26 @@ func (src *Sources) addEvidence() {
 
 // lapsed returns the memories of Lapsed.
 func (src *Sources) lapsed(memories []longterm.Memory) (out []longterm.Memory) {
+	successor := func(of longterm.Memory) (longterm.Memory, bool) {
+		i := slices.IndexFunc(memories, func(m longterm.Memory) bool { return m.ID == of.SupersededBy })
+		return memories[max(i, 0)], i >= 0
+	}
+	now := src.Now.In(src.Zone)
 	for _, before := range memories {
-		if !before.Pinned || before.SupersededBy == "" || !src.allowsOrigin(before) {
+		by, ok := successor(before)
+		if !ok || !before.Pinned || !src.allowsOrigin(before) || before.HadPassed(by, now) {
 			continue
 		}
-		for _, m := range memories {
-			if m.ID == before.SupersededBy && m.HasLapsed(src.Now.In(src.Zone)) && src.allowsOrigin(m) {
-				m.Content, m.Tokens = m.Content+" (before that: "+before.Content+")", 0
-				out = append(out, m)
+		for range memories { // and not for ever where they replace each other
+			next, isReplaced := successor(by)
+			if !isReplaced || !by.HadPassed(next, now) {
+				break
 			}
+			by = next
+		}
+		if by.HasLapsed(now) && src.allowsOrigin(by) {
+			by.Content, by.Tokens = by.Content+" (before that: "+before.Content+")", 0
+			out = append(out, by)
 		}
 	}
 	return out
