@@ -17,6 +17,8 @@ type statement struct {
 	from, until longterm.Moment
 	ids         []string
 	at          time.Time
+	// moved is the memory of another day that the fact repeats.
+	moved string
 }
 
 // newStatement reads a fact. ok is false for one that is not kept: it is not sure, nothing shows that the user has said
@@ -45,9 +47,7 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
-	if exists && (isOfAnother(same, s.fact) || isOtherDanger(same, s)) {
-		s.Repeats, exists = "", false
-	}
+	exists = exists && s.isSaidBy(same)
 	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
 	if s.Repeats != "" && p.ids[s.Repeats] != "" && !exists && !slices.ContainsFunc(p.forget, isAnew) {
 		return // the user has deleted what the fact repeats while the model worked
@@ -78,15 +78,37 @@ func (p *planner) addFact(f fact) {
 		}
 	}
 	for _, old := range p.supersededBy(s) {
-		switch {
-		case old.AsOf().After(s.at) && same.AsOf().After(s.at): // what was said before both says nothing of them
-		case same.Status != longterm.Waiting:
-			p.supersede(old, same, s.at)
-		case old != same && !slices.Contains(same.Supersedes, old.ID): // once it is confirmed
-			same.Supersedes = append(slices.Clone(same.Supersedes), old.ID)
-			p.changed[same.ID] = true
-		}
+		s.replace(p, old, same)
 	}
+}
+
+// replace has the memory of a fact take the place of another one. A plan that is put off did not begin on its day.
+func (s statement) replace(p *planner, old, by *longterm.Memory) {
+	from := old.From
+	if old.ID == s.moved && old.Status == longterm.Planned && s.Status == longterm.Planned {
+		s.update(p, old)
+	}
+	switch {
+	case old.AsOf().After(s.at) && by.AsOf().After(s.at): // what was said before both says nothing of them
+	case by.Status != longterm.Waiting:
+		p.supersede(old, by, s.at)
+	case old != by && !slices.Contains(by.Supersedes, old.ID): // once it is confirmed
+		by.Supersedes = append(slices.Clone(by.Supersedes), old.ID)
+		p.changed[by.ID] = true
+	}
+	old.From = from
+}
+
+// isSaidBy reports whether a fact repeats a memory. One of another danger does not, and one of another day takes its
+// place.
+func (s *statement) isSaidBy(m *longterm.Memory) bool {
+	switch {
+	case isOfAnother(m, s.fact) || isOtherDanger(m, *s):
+		s.Repeats = ""
+	case isMoved(m, *s):
+		s.Supersedes, s.Repeats, s.moved = append(slices.Clone(s.Supersedes), s.Repeats), "", m.ID
+	}
+	return s.Repeats != ""
 }
 
 // endOf returns the memory that says the same as one that is read late, and has ended since that was said.
@@ -193,11 +215,18 @@ func isOfAnother(m *longterm.Memory, f fact) bool {
 // isOtherDanger reports whether a fact about safety differs from a memory in a word. Then it is noted, whatever the
 // model says: two notes of the same hurt nobody, and a lost one may.
 func isOtherDanger(m *longterm.Memory, s statement) bool {
-	return concernsSafety(s) && longterm.DifferInAWord(m.Content, s.Content)
+	days := [][2]longterm.Moment{{m.From, s.from}, {m.Until, s.until}}
+	return concernsSafety(s) && longterm.DifferInAWord(m.Content, s.Content, days...)
 }
 
-// repeat adds evidence to a memory, and what was said last of its beginning, its end, and whether it is still a plan.
-// The app's own memories stay as they are.
+// isMoved reports whether a fact moves a day that an extracted memory names in its content: "from the 9th".
+func isMoved(m *longterm.Memory, s statement) bool {
+	isOther := func(day, by longterm.Moment) bool { return !day.IsZero() && !by.IsZero() && day != by }
+	return m.Source == longterm.Extracted && longterm.Normalize(m.Content) != longterm.Normalize(s.Content) &&
+		(isOther(m.From, s.from) || m.SupersededBy == "" && isOther(m.Until, s.until))
+}
+
+// repeat adds evidence to a memory, and what was said last of it. The app's own memories stay as they are.
 func (p *planner) repeat(m *longterm.Memory, s statement) {
 	if m.Source != longterm.Extracted {
 		return
@@ -220,10 +249,16 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 	if !m.Pinned && p.pins(s) {
 		m.Pinned, p.changed[m.ID] = true, true
 	}
+	s.update(p, m)
+}
+
+// update gives a memory what was said last of its beginning, its end, and whether it is still a plan. Where a plan is
+// put off after its day, what it was to take the place of holds on.
+func (s statement) update(p *planner, m *longterm.Memory) {
 	if !s.at.After(m.AsOf()) {
 		return
 	}
-	before := *m
+	before, given := *m, s.at
 	m.SaidAt, m.UpdatedAt, p.changed[m.ID] = s.at, s.at, true
 	if !s.until.IsZero() {
 		m.Until = s.until
@@ -243,7 +278,10 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 		*status == longterm.Reported && s.Status == longterm.Stated {
 		*status = ""
 	}
-	p.inherit(&before, m, s.at)
+	if *status == longterm.Planned && m.From.IsAhead(given.In(p.zone)) {
+		given = before.AsOf()
+	}
+	p.inherit(&before, m, given)
 }
 
 // supersede ends an old memory in favour of another, which was said at that time. Sessions may be read in another order

@@ -85,6 +85,7 @@ func TestLives(t *testing.T) {
 		told = slices.DeleteFunc(told, func(line string) bool { return strings.Contains(line, ", over") })
 		for i, line := range told {
 			told[i], _, _ = strings.Cut(line[len("- "):], " (")
+			told[i], _, _ = strings.Cut(told[i], namesDay)
 			if line[0] == '!' != isSafe(told[i]) {
 				rt.Errorf("%q stands under the wrong heading", line)
 			}
@@ -100,7 +101,7 @@ func TestLives(t *testing.T) {
 func (f *fixture) told(t *testing.T, now time.Time) (out []string) {
 	t.Helper()
 	for _, m := range f.memories(t) {
-		if said := m.Content; m.Valid(now) {
+		if said, _, _ := strings.Cut(m.Content, namesDay); m.Valid(now) {
 			if m.About != "" {
 				said = m.About + ": " + said
 			}
@@ -129,7 +130,7 @@ func mayBeLate(life []said, unread []int) bool {
 			plans++
 		}
 	}
-	return s.until == "" && (s.verb == "state" || s.verb == "end" || s.isPlan() && plans < 3)
+	return s.until == "" && (s.verb == "state" || s.verb == "end" || s.isPlan() && s.verb != "putOff" && plans < 3)
 }
 
 // TestLivesWithoutAStatement draws what a user says, each statement in a session of its own, and deletes one of the
@@ -192,22 +193,23 @@ func holding(life []said, now time.Time) (want []string) {
 	return want
 }
 
-// said is one statement about a subject. verb is state, plan, move (the plan to another day), end, deny (what holds),
-// drop (the plan) or forget. until is the last day of what is said to hold for some days.
+// said is one statement about a subject. verb is state, plan, move (the plan to another day), putOff (the plan whose
+// day has come), end, deny (what holds), drop (the plan) or forget. until is the last day of what is said to hold for
+// some days.
 type said struct {
 	verb, subject, value, until string
 	at, from                    time.Time
 }
 
 // isPlan reports whether a statement is a plan for a day to come.
-func (s said) isPlan() bool { return s.verb == "plan" || s.verb == "move" }
+func (s said) isPlan() bool { return s.verb == "plan" || s.verb == "move" || s.verb == "putOff" }
 
 func (s said) String() string {
 	subject := strings.ReplaceAll(s.subject, " ", "")
 	return strings.Join([]string{s.verb, subject, s.value, s.from.Format(time.DateOnly), cmp.Or(s.until, "-")}, " ")
 }
 
-var lifeVerbs = []string{"state", "state", "plan", "plan", "move", "end", "deny", "drop", "forget"}
+var lifeVerbs = []string{"state", "state", "plan", "plan", "move", "putOff", "end", "deny", "drop", "forget"}
 
 // lifeZones are where the day is another one than in UTC for some hours, in both directions.
 var lifeZones = []string{"UTC", "Pacific/Kiritimati", "America/Los_Angeles"}
@@ -238,7 +240,9 @@ func drawLife(rt *rapid.T, zone *time.Location) []said {
 			s.verb = "end"
 		case s.verb == "move" && plan != "":
 			s.value = plan
-		case s.verb == "move":
+		case s.verb == "putOff" && plan == "" && hasBegun(life[:i], s.subject, current):
+			s.value = current
+		case s.verb == "move", s.verb == "putOff":
 			s.verb = "plan"
 		}
 		for _, before := range life[:i] { // a plan that has come true, or what was true before
@@ -255,6 +259,13 @@ func drawLife(rt *rapid.T, zone *time.Location) []said {
 		life[i] = s
 	}
 	return life
+}
+
+// hasBegun reports whether all that was said of a value is that it was planned, and it is the newest of its subject.
+func hasBegun(life []said, subject, value string) bool {
+	of := slices.DeleteFunc(slices.Clone(life), func(s said) bool { return s.subject != subject })
+	return value != "" && of[len(of)-1].isPlan() && of[len(of)-1].value == value &&
+		timesSaid(life, subject, value) == 1 && of[len(of)-1].until == ""
 }
 
 // timesSaid is how often a value was said to hold, or planned.
@@ -292,7 +303,7 @@ func heard(life []said, subject string, now time.Time) (current, plan string) {
 		}
 		if begin(s.at); s.verb == "state" || s.verb == "plan" {
 			until[s.value] = s.until
-		} else if s.verb == "move" && until[s.value] < s.from.Format(time.DateOnly) {
+		} else if s.isPlan() && until[s.value] < s.from.Format(time.DateOnly) {
 			until[s.value] = ""
 		}
 		switch s.verb {
@@ -301,6 +312,9 @@ func heard(life []said, subject string, now time.Time) (current, plan string) {
 				plan = ""
 			}
 		case "plan", "move":
+			plan, from = s.value, s.from
+		case "putOff":
+			before, current = before[:len(before)-1], before[len(before)-1]
 			plan, from = s.value, s.from
 		case "deny":
 			before, current = before[:len(before)-1], before[len(before)-1]
@@ -314,6 +328,18 @@ func heard(life []said, subject string, now time.Time) (current, plan string) {
 	}
 	begin(now)
 	return current, plan
+}
+
+// namesDay is before the day in the words of some plans.
+const namesDay = " from the "
+
+// inWords is what a plan says. Every other one has its day in its words.
+func inWords(subject, value, from string) string {
+	at, _ := time.Parse(time.DateOnly, from)
+	if last := value[len(value)-1]; last%2 == 0 {
+		return subject + " " + value
+	}
+	return subject + " " + value + namesDay + at.Format("2 January")
 }
 
 // noLonger begins a fact that says the end of what was not known.
@@ -342,11 +368,13 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 	for _, line := range lifeLine.FindAllStringSubmatch(input, -1) {
 		id, day, verb, about, subject, value, from := line[1], line[2], line[3], line[4], line[5], line[6], line[7]
 		repeats, until, others, isEnded := "", line[8], []string{}, false
+		isPlanned := said{verb: verb}.isPlan()
 		end := func(known, reason string) {
 			ended = append(ended, map[string]any{"id": known, "reason": reason, "messageIds": []string{id}})
 		}
 		for _, k := range knownLine.FindAllStringSubmatch(input, -1) {
-			known, said, isPlan, begins, over, content := k[1], k[2], k[3] != "" && k[5] > day, k[5], k[7], k[8]
+			known, said, isPlan, begins, over := k[1], k[2], k[3] != "" && k[5] > day, k[5], k[7]
+			content, _, _ := strings.Cut(k[8], namesDay)
 			switch {
 			case k[9] != subject, k[4] != about:
 			case verb == "forget":
@@ -368,21 +396,23 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 				end(known, "false")
 			case content == subject+" "+value:
 				repeats = known
-			case verb == "plan", verb == "move", !isPlan, begins <= today, said > day:
+			case isPlanned, !isPlan, begins <= today, said > day:
 				others = append(others, known)
 			}
 		}
-		safety := map[string]string{safetySubject: "health"}[subject]
+		safety, content := map[string]string{safetySubject: "health"}[subject], subject+" "+value
 		switch {
 		case verb == "end" && !isEnded:
-			value, safety = noLonger+value, ""
-		case verb != "state" && verb != "plan" && verb != "move":
+			content, safety = subject+" "+noLonger+value, ""
+		case isPlanned:
+			content = inWords(subject, value, from)
+		case verb != "state":
 			continue
 		}
 		facts = append(facts, map[string]any{
-			"type": "PROFILE", "content": subject + " " + value, "about": about, "confidence": 0.9,
+			"type": "PROFILE", "content": content, "about": about, "confidence": 0.9,
 			"messageIds": []string{id}, "from": from, "until": until,
-			"status": map[bool]string{true: "planned", false: "stated"}[said{verb: verb}.isPlan()], "safety": safety,
+			"status": map[bool]string{true: "planned", false: "stated"}[isPlanned], "safety": safety,
 			"repeats": repeats, "supersedes": others,
 		})
 	}

@@ -167,12 +167,17 @@ func saidIn(text string) (out []string) {
 // DifferInAWord reports whether two texts are the same but for one word each, in another form: who is allergic to figs
 // is not known to be when an allergy to kiwis is, and one dose is not the other.
 //
-// A text of three words says too little. Words that begin with the same four letters are forms of one.
-func DifferInAWord(a, b string) bool {
+// A text of three words says too little. Words that begin with the same four letters are forms of one. So are the
+// numbers of two days, where one was put in the place of the other.
+func DifferInAWord(a, b string, days ...[2]Moment) bool {
 	const fewWords, formRunes = 3, 4
 	ofA, ofB := saidIn(a), saidIn(b)
 	onlyA, onlyB := without(ofA, ofB), without(ofB, ofA)
 	if len(ofA) <= fewWords || len(onlyA) != 1 || len(onlyB) != 1 {
+		return false
+	}
+	isMoved := func(d [2]Moment) bool { return d[0].isNumber(onlyA[0]) && d[1].isNumber(onlyB[0]) }
+	if slices.ContainsFunc(days, isMoved) {
 		return false
 	}
 	runes := []rune(onlyA[0])

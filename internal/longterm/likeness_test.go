@@ -124,4 +124,14 @@ func TestDifferInAWord(t *testing.T) {
 	} {
 		check.Equal(t, tt.other, longterm.DifferInAWord(tt.a, tt.b), "%q and %q are of two dangers", tt.a, tt.b)
 	}
+	moved := [2]longterm.Moment{{Day: "2026-11-09"}, {Day: "2026-11-16"}}
+	for a, b := range map[string]string{
+		"The user takes 75 micrograms from 9 November.": "The user takes 75 micrograms from 16 November.",
+		"ユーザーは11月9日から75を飲む":                             "ユーザーは11月16日から75を飲む",
+	} {
+		check.Equal(t, true, longterm.DifferInAWord(a, b), "%q and %q differ", a, b)
+		check.Equal(t, false, longterm.DifferInAWord(a, b, moved), "%q and %q differ in their days alone", a, b)
+	}
+	a, b := "The user takes 75 micrograms from today.", "The user takes 95 micrograms from today."
+	check.Equal(t, true, longterm.DifferInAWord(a, b, moved), "%q and %q are of two doses", a, b)
 }

@@ -2,6 +2,7 @@ package longterm
 
 import (
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -86,6 +87,12 @@ func (m Moment) Before() Moment {
 		return Moment{Day: day.AddDate(0, 0, -1).Format(time.DateOnly)}
 	}
 	return m
+}
+
+// isNumber reports whether a word is the number of a day in its month, such as "9", "09" and "9日".
+func (m Moment) isNumber(word string) bool {
+	number := strings.TrimRightFunc(word, func(r rune) bool { return r < '0' || r > '9' })
+	return number != "" && strings.TrimPrefix(number, "0") == strings.TrimPrefix(m.Day[max(0, len(m.Day)-2):], "0")
 }
 
 // lastZone is the zone where a day ends last, firstZone the one where it begins first.
