@@ -221,15 +221,14 @@ func (p *planner) newQuestion(w window) question {
 	q := question{ids: map[string]string{}}
 	var b strings.Builder
 	section := func(heading string, n int, line func(i int) string) {
-		if n > 0 {
-			fmt.Fprintf(&b, "%s:\n", heading)
+		if n == 0 {
+			return
 		}
+		fmt.Fprintf(&b, "%s:\n", heading)
 		for i := range n {
 			b.WriteString(line(i) + "\n")
 		}
-		if n > 0 {
-			b.WriteString("\n")
-		}
+		b.WriteString("\n")
 	}
 	short := func(letter string, i int, id string) string {
 		name := fmt.Sprint(letter, i+1)
@@ -261,6 +260,7 @@ func (p *planner) newQuestion(w window) question {
 		})
 	}
 	lines("Earlier lines", w.earlier, contextRunes)
+	lines("Earlier lines of other sessions", w.elsewhere, contextRunes)
 	named = 0
 	lines("New lines", w.lines, lineRunes)
 	q.text = b.String()

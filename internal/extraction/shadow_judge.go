@@ -25,7 +25,9 @@ type window struct {
 	// messages are what is read: messages of the user that differ, oldest first. lines are these with the assistant's
 	// lines between them, and earlier the lines before them. They are context.
 	messages, lines, earlier []conversation.Message
-	through                  conversation.Watermark
+	// elsewhere is what the user has said in other sessions, where a message asks to forget something.
+	elsewhere []conversation.Message
+	through   conversation.Watermark
 	// retried says that the window is the skipped message of the seq, if it is still there.
 	retried bool
 	seq     int

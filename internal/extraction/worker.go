@@ -246,7 +246,8 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 	p := &planner{tokens: w.Tokens, random: w.Random, zone: w.prefs.Location(), forgotten: map[string]bool{}}
 	var a answer
 	if len(of.messages) > 0 {
-		if err := w.readElsewhere(ctx, of); err != nil {
+		var err error
+		if of.elsewhere, err = w.readElsewhere(ctx, of); err != nil {
 			return err
 		}
 		if err := w.refresh(ctx, p, of); err != nil {
@@ -257,7 +258,6 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 		for _, m := range p.known.Memories {
 			p.replacedBy[m.ID] = m.SupersededBy
 		}
-		var err error
 		if a, err = w.ask(ctx, q); isBadAnswer(ctx, err) {
 			return w.recordBad(ctx, p, of, isLast, err)
 		} else if err != nil {
@@ -386,7 +386,7 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 	}
 	isHidden := func(id string) bool {
 		said, ok := from[id]
-		return isApart && (!ok || said.SessionID != w.session.ID && !w.prefs.Shares(w.session.Context, said.Context))
+		return isApart && (!ok || !w.sees(said))
 	}
 	for _, m := range slices.Concat(known.Memories, known.Past) {
 		visible[m.ID] = m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
