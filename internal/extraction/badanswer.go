@@ -74,10 +74,10 @@ func (w *worker) recordBad(ctx context.Context, p *planner, of window, isLast bo
 	if !goesOn {
 		of.through, isLast = w.session.Extracted, true
 	}
-	if _, err := w.save(ctx, p, answer{}, of, isLast); err != nil {
+	if err := w.save(ctx, p, answer{}, of, isLast); err != nil {
 		return errors.Join(bad, err)
 	}
-	c := Counts{Calls: 1, BadAnswers: 1}
+	c := Counts{BadAnswers: 1}
 	if skips {
 		c.Skipped = 1
 	}
@@ -109,8 +109,7 @@ func (w *worker) isWell(ctx context.Context, p *planner, seq int) bool {
 			break
 		}
 		alone := []conversation.Message{m}
-		_, err := w.ask(ctx, p.newQuestion(window{messages: alone, lines: alone}))
-		if w.Count(ctx, Counts{Calls: 1}); err == nil {
+		if _, err := w.ask(ctx, p.newQuestion(window{messages: alone, lines: alone})); err == nil {
 			w.lastWell.Store(w.Now().UnixMilli())
 			return true
 		}

@@ -32,13 +32,3 @@ func (b Batch) counts() Counts {
 	}
 	return c
 }
-
-// plus returns the sums of two counts.
-func (c Counts) plus(o Counts) Counts {
-	return Counts{
-		Calls: c.Calls + o.Calls, NewMemories: c.NewMemories + o.NewMemories, Superseded: c.Superseded + o.Superseded,
-		Ended: c.Ended + o.Ended, Forgotten: c.Forgotten + o.Forgotten, OpenedLoops: c.OpenedLoops + o.OpenedLoops,
-		ClosedLoops: c.ClosedLoops + o.ClosedLoops, BadItems: c.BadItems + o.BadItems,
-		BadAnswers: c.BadAnswers + o.BadAnswers, Skipped: c.Skipped + o.Skipped,
-	}
-}

@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -121,11 +120,6 @@ type Known struct {
 	ForgottenMessages []string
 }
 
-// hasForgotten reports whether a memory says again what the user has deleted since, in whatever words.
-func (k Known) hasForgotten(m longterm.Memory) bool {
-	return slices.ContainsFunc(k.Forgotten, func(f longterm.Forgotten) bool { return f.Covers(m) })
-}
-
 // Batch is what follows from one batch of messages.
 type Batch struct {
 	// Lease is the lease of the worker. The batch extends it until its time, or gives it back where Last is set.
@@ -154,8 +148,8 @@ type Batch struct {
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.
 type Changes[T any] struct{ New, Changed []T }
 
-// Counts is what one batch came to. BadItems are items of the answer that are not as the schema says, BadAnswers whole
-// answers of no use, and Skipped messages that were skipped after several of these.
+// Counts is what a batch came to, or a part of it. BadItems are items of the answer that are not as the schema says,
+// BadAnswers whole answers of no use, and Skipped messages that were skipped after several of these.
 type Counts struct {
 	Calls, NewMemories, Superseded, Ended, Forgotten, OpenedLoops, ClosedLoops, BadItems, BadAnswers, Skipped int
 }
@@ -172,7 +166,7 @@ type Deps struct {
 	NewOwner func() string
 	// Report is called with failures that do not stop the work.
 	Report func(ctx context.Context, op string, err error)
-	// Count is called with what each batch came to.
+	// Count is called with each call of the model and with what each transaction stored.
 	Count func(ctx context.Context, c Counts)
 
 	// EveryMessages is the number of messages that are not read from which a session is overdue.

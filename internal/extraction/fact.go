@@ -162,11 +162,14 @@ func concernsSafety(s statement) bool {
 // isAppPinned reports whether the app has pinned a memory, which then only the app or a wish to forget ends.
 func isAppPinned(m *longterm.Memory) bool { return m.Pinned && m.Source != longterm.Extracted }
 
-// isForgotten reports whether a memory says again what the user has asked to forget since, now or before.
+// isForgotten reports whether a memory says again, in whatever words, what the user has asked to forget since, now or
+// before.
 func (p *planner) isForgotten(m longterm.Memory) bool {
-	return p.known.hasForgotten(m) || slices.ContainsFunc(p.forget, func(gone longterm.Memory) bool {
-		return longterm.NewForgotten(gone, gone.ValidUntil).Covers(m)
-	})
+	forgotten := slices.Clone(p.known.Forgotten)
+	for _, gone := range p.forget {
+		forgotten = append(forgotten, longterm.NewForgotten(gone, gone.ValidUntil))
+	}
+	return slices.ContainsFunc(forgotten, func(f longterm.Forgotten) bool { return f.Covers(m) })
 }
 
 // saidBefore returns the messages of a memory that is not stored, where the user has asked later to forget what it

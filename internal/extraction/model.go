@@ -215,8 +215,7 @@ type question struct {
 // lines can be forgotten, and are no evidence.
 const messageLetter = "m"
 
-// newQuestion writes the input: one line for each record and message. A message has the user's local time and the day
-// of the week, because words such as "on Friday" need a date.
+// newQuestion writes the input: a line for each record and message, this with the user's local time and day of week.
 func (p *planner) newQuestion(w window) question {
 	q := question{ids: map[string]string{}}
 	var b strings.Builder
@@ -387,6 +386,7 @@ func (w *worker) ask(ctx context.Context, q question) (answer, error) {
 		User: w.user, Generation: w.session.Generation, Rules: rules(), Material: q.text, Schema: schema(),
 		MaxTokens: answerTokens, Patient: w.isPatient(),
 	}
+	w.Count(ctx, Counts{Calls: 1})
 	ctx, cancel := asked.Within(ctx, answerTimeout)
 	defer cancel()
 	var raw rawAnswer

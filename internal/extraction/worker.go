@@ -261,7 +261,6 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 		if a, err = w.ask(ctx, q); isBadAnswer(ctx, err) {
 			return w.recordBad(ctx, p, of, isLast, err)
 		} else if err != nil {
-			w.Count(ctx, Counts{Calls: 1})
 			return err
 		}
 	}
@@ -269,13 +268,8 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 	if of.reading = afterRead(w.session.Reading, of); len(of.messages) > 0 {
 		w.lastWell.Store(w.Now().UnixMilli())
 	}
-	counts, err := w.save(ctx, p, a, of, isLast)
-	counts.BadItems = a.bad
-	if len(of.messages) > 0 {
-		counts.Calls = 1
-	}
-	w.Count(ctx, counts)
-	return err
+	w.Count(ctx, Counts{BadItems: a.bad})
+	return w.save(ctx, p, a, of, isLast)
 }
 
 // refresh gives a planner what is known now.
@@ -308,18 +302,18 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 	return err
 }
 
-// save stores what follows from an answer, and returns what that came to. Where it is too much for one transaction, the
-// last of several raises the watermark.
-func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLast bool) (all Counts, err error) {
+// save stores what follows from an answer. Where it is too much for one transaction, the last of several raises the
+// watermark.
+func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLast bool) error {
 	for {
 		stored, rest, err := w.savePart(ctx, p, a, of, isLast)
-		all = all.plus(stored.counts())
+		w.Count(ctx, stored.counts())
 		if err != nil || rest.isEmpty() {
-			return all, err
+			return err
 		}
 		a = rest
 		if err := w.refresh(ctx, p, of); err != nil {
-			return all, err
+			return err
 		}
 	}
 }
