@@ -179,6 +179,12 @@ func (m Memory) HadPassed(by Memory, now time.Time) bool {
 	return m.SaidUntil.IsOver(now) || m.Until.IsOver(now) && m.Until != by.From.Before()
 }
 
+// IsSaidBy reports whether another memory, which is no plan, says the same of the same person.
+func (m Memory) IsSaidBy(other Memory) bool {
+	return other.Status != Planned && Normalize(other.Content) == Normalize(m.Content) &&
+		IsSameSubject(other.About, m.About)
+}
+
 // Said is when a memory was last said: its SaidAt, or when it was created where that is not known.
 func (m Memory) Said() time.Time { return timeOr(m.SaidAt, m.CreatedAt) }
 

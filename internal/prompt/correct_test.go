@@ -265,7 +265,8 @@ func TestMarkSaysWhatEnded(t *testing.T) {
 			ID: "pills", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The user takes pills.",
 			Pinned: true, Until: longterm.Moment{Day: "2026-01-30"}, MessageIDs: []string{"msg_past_3", "msg_other"},
 		},
-		ended("drawer", "again", longterm.EndedReplaced, day, "msg_past_4"),
+		ended("drawer", "box", longterm.EndedReplaced, day, "msg_past_4"),
+		ended("box", "", longterm.EndedFalse, day, "msg_elsewhere"), // so that the drawer holds again
 		ended("22", "", longterm.EndedOver, day, "msg_past_5"), ended("home", "", longterm.EndedOver, day, "msg_past_5"),
 		ended("33", "", longterm.EndedOver, day, "msg_past_7"), ended("land", "", longterm.EndedOver, day, "msg_past_7"),
 		{ID: "again", Type: longterm.ProfileMemory, Content: "the user said Drawer"},

@@ -90,7 +90,7 @@ func correctSentences(c *chooser, e *Candidate, isOther func(longterm.Memory) bo
 // that is given. It is empty where the same holds again.
 func endMark(c *chooser, said string, m longterm.Memory) string {
 	by, day := successor(c, m)
-	if longterm.Normalize(by) == longterm.Normalize(m.Content) {
+	if slices.ContainsFunc(c.Snapshot.Memories, m.IsSaidBy) {
 		return ""
 	}
 	mark := map[longterm.EndedReason]string{
