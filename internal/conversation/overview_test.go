@@ -16,6 +16,8 @@ func TestWhatAsksForOverview(t *testing.T) {
 				"List my injuries", "Put my diets in order", "Which did I do first, yoga or pilates?", "Sum up my year",
 				"Count the times I skipped leg day", "What are all the gyms I have tried?", "Name all the diets",
 				"Tell me the sequence of events", "number of times I skipped leg day", "everything about my knee",
+				"In which sequence did I buy them?", "Give me a rundown of my complaints.", "What have we talked about so far?",
+				"Tell me about every injury I had", "When did each of my trips begin?",
 				"Thanks! Please list my trips.", "how many diets have I tried", "Hi, summarize my week",
 			},
 			[]string{
@@ -38,6 +40,7 @@ func TestWhatAsksForOverview(t *testing.T) {
 			[]string{
 				"¿Cuál fue el orden de mis dietas?", "Resume mi año", "Lista todas mis dietas", "¿Cuántas dietas he probado?",
 				"Cuántas veces corrí", "¿Qué hice primero, yoga o pilates?", "Dame una lista de mis lesiones",
+				"Ponme en orden las ciudades", "¿De qué hemos hablado hasta ahora?",
 			},
 			[]string{
 				"Corro en total oscuridad", "Cada vez que corro me duele", "La lista de la compra está hecha",
@@ -90,7 +93,8 @@ func TestWhatAsksForOverview(t *testing.T) {
 			[]string{
 				"Zähl alle meine Verletzungen auf", "Nenne mir alle Diäten", "Fass mein Jahr zusammen",
 				"Wie viele Diäten habe ich probiert?", "Gib mir eine Liste meiner Reisen", "Bitte liste alle Reisen auf",
-				"Kannst du meine Reisen auflisten?", "Was habe ich zuerst gemacht, Yoga oder Pilates?",
+				"Kannst du meine Reisen auflisten?", "Erstelle eine Chronik meiner Reisen",
+				"Was haben wir bisher alles besprochen?", "Was habe ich zuerst gemacht, Yoga oder Pilates?",
 			},
 			[]string{
 				"Die Liste ist fertig", "Jedes Mal tut mein Knie weh", "Wie viele Gramm Protein hat ein Ei?",
@@ -98,7 +102,7 @@ func TestWhatAsksForOverview(t *testing.T) {
 			},
 		},
 		"Japanese": {
-			[]string{"リストを作って", "怪我をリストアップして", "時系列で教えて", "今年をまとめて", "私はいくつダイエットを試した？", "何回走ったっけ"},
+			[]string{"リストを作って", "怪我をリストアップして", "時系列で教えて", "今年をまとめて", "買ったものを一覧にして", "私はいくつダイエットを試した？", "何回走ったっけ"},
 			[]string{"リストバンドを買った", "毎回膝が痛い", "卵はいくつ必要？", "荷物をまとめて出かけた", "全部で三つ食べた"},
 		},
 		"Indonesian": {
