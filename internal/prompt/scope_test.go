@@ -128,6 +128,35 @@ func TestWithheldIsCounted(t *testing.T) {
 	}
 }
 
+// TestSecretsAreCounted has a found message with a password: another session's manifest says that there is one.
+func TestSecretsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("there", "program_designer", "c", now.Add(-50*time.Hour), says(0, "The vault's password is Gulls7noon!"),
+		answers(minute, "Noted, the map is in the vault."))
+	for i := range p.messages {
+		p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.9, Message: &p.messages[i]})
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hello"))
+	for session, want := range map[string]string{
+		"here":  "of those that were found, 1 message with a secret, such as a password, may be told in its own session only",
+		"there": "",
+	} {
+		r := prompt.Request{Context: "coach_conversation", SessionID: session, CoachID: "c", Message: "the vault's password?"}
+		if session == "there" {
+			r.Context = "program_designer"
+		}
+		got := ""
+		for _, i := range blockOf(t, build(t, w.service(now), "u", r), "relevant_messages").Items {
+			if i.Kind == "withheld" {
+				got += i.Reason
+			}
+		}
+		check.Equal(t, want, got, "asked in %s", session)
+	}
+}
+
 // TestRecalls has a context that names those whose messages its prompts find: no recipe brings those of others, found
 // or referred to. Facts and notes come as before.
 func TestRecalls(t *testing.T) {

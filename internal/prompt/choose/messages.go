@@ -54,20 +54,22 @@ func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	return candidates
 }
 
-// withheld says how much of what was read the user's preferences keep from this context, and how much it does not
-// recall, without a word of it.
+// withheld says how much of what was read the user's preferences keep from this context, how much it does not recall,
+// and how much has a secret, without a word of it.
 func withheld(c *chooser) (out []*Candidate) {
-	if n := c.Withheld; n.Messages+n.Sessions+n.Memories > 0 {
-		e := &Candidate{Kind: "withheld", ID: "preferences"}
-		out = append(out, e.leave(fmt.Sprintf("the user's preferences keep %s, %s and %s of those that were read from this "+
-			"context", calendar.Count(n.Messages, "message"), calendar.Count(n.Sessions, "session"),
-			calendar.Count(n.Memories, "fact"))))
+	add := func(n int, id, reason string) {
+		if n > 0 {
+			out = append(out, (&Candidate{Kind: "withheld", ID: id}).leave(reason))
+		}
 	}
-	if c.Unrecalled > 0 {
-		e := &Candidate{Kind: "withheld", ID: "recalls"}
-		out = append(out, e.leave(fmt.Sprintf("%s of those that were read or found are of contexts that this one does not "+
-			"recall", calendar.Count(c.Unrecalled, "message"))))
-	}
+	n := c.Withheld
+	add(n.Messages+n.Sessions+n.Memories, "preferences", fmt.Sprintf("the user's preferences keep %s, %s and %s of those "+
+		"that were read from this context", calendar.Count(n.Messages, "message"), calendar.Count(n.Sessions, "session"),
+		calendar.Count(n.Memories, "fact")))
+	add(c.Unrecalled, "recalls", calendar.Count(c.Unrecalled, "message")+" of those that were read or found are of "+
+		"contexts that this one does not recall")
+	add(c.Secret, "secrets", "of those that were found, "+calendar.Count(c.Secret, "message")+" with a secret, such as a "+
+		"password, may be told in its own session only")
 	return out
 }
 

@@ -77,6 +77,8 @@ type Sources struct {
 	// Unrecalled counts the messages among what was read or found that this context does not recall: its prompts do not
 	// find them, whatever they mean.
 	Unrecalled int
+	// Secret counts the messages that the search found and that have a secret, which only their own session may hear.
+	Secret int
 	// Degraded are the sources that are missing, Warnings say which bound ended a read, and Timings are how long each
 	// source took, by its name.
 	Degraded []recall.Degradation
@@ -126,12 +128,16 @@ func (src *Sources) complete(got *read) {
 	}
 }
 
-// countUnrecalled counts the messages of Unrecalled, each once.
+// countUnrecalled counts the messages of Unrecalled and Secret, each once.
 func (src *Sources) countUnrecalled(hits []recall.Hit) {
 	messages := slices.Concat(src.Timeline, src.Referenced)
 	for _, h := range hits {
-		if h.Message != nil && src.mayShow(h.Message) {
-			messages = append(messages, h.Message)
+		switch m := h.Message; {
+		case m == nil:
+		case src.mayShow(m):
+			messages = append(messages, m)
+		case m.IsSearched() && src.allowsSession(m.SessionID, m.Context) && !src.MayHear(m):
+			src.Secret++
 		}
 	}
 	ids := map[string]bool{}
