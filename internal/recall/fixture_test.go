@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,13 +83,16 @@ type faultyIndex struct {
 	vector.Index
 	fault   func(ctx context.Context) error
 	lacks   func(id string) bool
+	mu      sync.Mutex
 	queries []vector.Query
 }
 
 func (f *faultyIndex) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
+	f.mu.Lock()
 	f.queries = append(f.queries, q)
+	f.mu.Unlock()
 	if f.fault != nil {
 		return nil, f.fault(ctx)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -35,10 +37,44 @@ func (s *Service) ask(ctx context.Context, user conversation.UserID, visible vis
 		if s.Version != "" {
 			query.Fields = append(slices.Clip(query.Fields), vector.FieldEmbedding)
 		}
-		q.matches, err = s.index.Query(ctx, user, visible.generation, query)
+		q.matches, err = nearest(ctx, s.index, user, visible, query)
 		q.err, q.took = late(ctx, err), time.Since(started)
 	}()
 	return q
+}
+
+// nearest returns what an index has for a query. A long history has more that is like a question than the ranking looks
+// at, so that what is of the days that the question names is asked for by itself, at the same time.
+func nearest(
+	ctx context.Context, index vector.Querier, user conversation.UserID, v visibility, q vector.Query,
+) ([]vector.Match, error) {
+	queries := []vector.Query{q}
+	if days := daysOf(v); len(days) > 0 {
+		q.Filter, q.TopK = vector.AllOf(q.Filter, vector.AnyOf(days...)), datedPool
+		queries = append(queries, q)
+	}
+	found := make([][]vector.Match, len(queries))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, q := range queries {
+		group.Go(func() (err error) {
+			found[i], err = index.Query(ctx, user, v.generation, q)
+			return err
+		})
+	}
+	err := group.Wait()
+	return vector.Union(found...), err
+}
+
+// daysOf are filters of the days that a ranked search names.
+func daysOf(v visibility) (filters []vector.Filter) {
+	if !v.Ranked {
+		return nil
+	}
+	for _, s := range v.asked.Spans() {
+		filters = append(filters, vector.AllOf(vector.Where(vector.FieldTime, vector.AtLeast, vector.Epoch(s.From)),
+			vector.Where(vector.FieldTime, vector.Below, vector.Epoch(s.To))))
+	}
+	return filters
 }
 
 // stop ends the query and waits for its end.

@@ -84,6 +84,8 @@ const (
 	OneRead = 84
 	// rankedPool is how many matches the ranking looks at. The index brings their texts in its answer.
 	rankedPool = 400
+	// datedPool is how many matches it looks at of the days that a search names, besides.
+	datedPool = 200
 )
 
 // records is how many records the search reads: more than its limit, unless that takes a second read.
@@ -104,10 +106,10 @@ func (v visibility) query(dense []float32) vector.Query {
 	return q
 }
 
-// Search finds what is nearest to a text, best first, with one embedding, one query of the index and one read of the
-// records of its matches. When the embedding or the index does not answer in time, the answer is degraded; when
-// the table does not, Search fails. Where SessionID is given without a Context and there is no such session, the error
-// is NotFound.
+// Search finds what is nearest to a text, best first, with one embedding, one query of the index, or two at once where
+// a ranked text names days, and one read of the records of their matches. When the embedding or the index does not
+// answer in time, the answer is degraded; when the table does not, Search fails. Where SessionID is given without a
+// Context and there is no such session, the error is NotFound.
 func (s *Service) Search(ctx context.Context, user conversation.UserID, q Search) (Found, error) {
 	found, _, err := s.search(ctx, user, q)
 	return found, err

@@ -3,7 +3,10 @@
 // filter, and matches. An index gives ids and scores; the text always comes from the table.
 package vector
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // ErrQuota is in the chain of errors of an index whose plan allows no more: no further namespace, no more storage, or
 // no further reads or writes this month. Trying again does not help before somebody changes the plan or the
@@ -40,4 +43,16 @@ type Match struct {
 	Score float64
 	// Metadata has those of the query's fields that the record has.
 	Metadata map[string]any
+}
+
+// Union returns the matches of several queries, each once, in their order.
+func Union(answers ...[]Match) (all []Match) {
+	known := map[string]bool{}
+	for _, m := range slices.Concat(answers...) {
+		if !known[m.ID] {
+			known[m.ID] = true
+			all = append(all, m)
+		}
+	}
+	return all
 }

@@ -39,10 +39,22 @@ func (x *memoryIndex) Upsert(_ context.Context, _ conversation.UserID, _ int64, 
 	return nil
 }
 
-// nearest returns the k best matches.
-func (x *memoryIndex) nearest(q vector.Query) []vector.Match {
-	found := make([]vector.Match, len(x.records))
-	for i, r := range x.records {
+// search returns the matches of a query that the service ranks: the best of all, and the best of the days it names.
+func (x *memoryIndex) search(q vector.Query, asked *rank.Query) []vector.Match {
+	spans := asked.Spans()
+	dated := slices.DeleteFunc(slices.Clone(x.records), func(r vector.Record) bool {
+		at, _ := r.Metadata[vector.FieldTime].(float64)
+		return !slices.ContainsFunc(spans, func(s rank.Span) bool {
+			return vector.Epoch(s.From) <= at && at < vector.Epoch(s.To)
+		})
+	})
+	return vector.Union(nearest(q, x.records, matches), nearest(q, dated, datedMatches))
+}
+
+// nearest returns the k best matches among records.
+func nearest(q vector.Query, records []vector.Record, k int) []vector.Match {
+	found := make([]vector.Match, len(records))
+	for i, r := range records {
 		score := q.Sparse.Dot(r.Sparse)
 		for j, value := range q.Dense {
 			score += float64(value * r.Dense[j])
@@ -52,7 +64,7 @@ func (x *memoryIndex) nearest(q vector.Query) []vector.Match {
 	slices.SortFunc(found, func(a, b vector.Match) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
-	return found[:min(len(found), q.TopK)]
+	return found[:min(len(found), k)]
 }
 
 // pool is what the index returned for one query, as records with their features.
@@ -80,8 +92,9 @@ var smallTalk string
 // today about conversations of the past.
 const asked = 3 * 365 * 24 * time.Hour
 
-// matches is how many matches of the index are ranked, as in the service.
-const matches = 400
+// matches is how many matches of the index are ranked, datedMatches how many of the days that a question names besides,
+// as in the service.
+const matches, datedMatches = 400, 200
 
 // readPools indexes each conversation as the service does, and searches for its questions and for small talk.
 func readPools(ctx context.Context, sets []dataset.Set, embedder vector.Embedder) (pools []pool, err error) {
@@ -158,7 +171,8 @@ func (x *pooler) addPools(
 
 func (x *pooler) pool(q dataset.Question, embedding []float32) pool {
 	dense, sparse := vector.Hybrid(embedding, vector.Encode(q.Text))
-	candidates := recall.Candidates(x.found.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: matches}))
+	asked := rank.NewQuery(q.Text, x.now)
+	candidates := recall.Candidates(x.found.search(vector.Query{Dense: dense, Sparse: sparse}, asked))
 	evidence, best := map[string]bool{}, map[string]float64{}
 	for _, id := range q.Evidence {
 		evidence[x.ids[id]] = true
@@ -169,7 +183,7 @@ func (x *pooler) pool(q dataset.Question, embedding []float32) pool {
 		}
 	}
 	p := pool{set: x.set, conversation: x.id, category: q.Category, evidence: len(evidence)}
-	p.features = rank.Features(rank.NewQuery(q.Text, x.now), candidates)
+	p.features = rank.Features(asked, candidates)
 	for i := range p.features.Len() {
 		id := p.features.ID(i)
 		p.relevant, p.index = append(p.relevant, evidence[id]), append(p.index, best[id])

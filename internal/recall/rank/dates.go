@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -217,19 +218,43 @@ func (d dates) share(at time.Time) float64 {
 const week = 7
 
 func (d date) share(at time.Time) float64 {
-	if d.year == 0 {
-		d.year = at.Year()
-	}
-	first := time.Date(d.year, d.month, max(d.day, 1), 0, 0, 0, 0, time.UTC)
-	end := first.AddDate(0, 0, 1)
-	if d.day == 0 {
-		end = first.AddDate(0, 1, 0)
-	}
+	s := d.in(at.Year())
 	switch {
-	case !at.Before(first) && at.Before(end):
+	case at.Before(s.From) || !at.Before(s.To.AddDate(0, 0, week)):
+		return 0
+	case at.Before(s.To):
 		return 1
-	case !at.Before(first) && at.Before(end.AddDate(0, 0, week)):
-		return 0.5
 	}
-	return 0
+	return 0.5
+}
+
+// Span is a half-open span of time.
+type Span struct{ From, To time.Time }
+
+// in is the span of the date, in that year if it names none.
+func (d date) in(year int) Span {
+	first := time.Date(cmp.Or(d.year, year), d.month, max(d.day, 1), 0, 0, 0, 0, time.UTC)
+	if d.day == 0 {
+		return Span{first, first.AddDate(0, 1, 0)}
+	}
+	return Span{first, first.AddDate(0, 0, 1)}
+}
+
+// yearsBack is in how many years a date without a year may have been.
+const yearsBack = 4
+
+// Spans returns the days, months and other spans of time that the query names: of a date without a year, those of the
+// last years.
+func (q *Query) Spans() (spans []Span) {
+	if !q.dates.from.IsZero() {
+		spans = append(spans, Span{q.dates.from, q.dates.to})
+	}
+	for _, d := range q.dates.days {
+		for back := range yearsBack {
+			if s := d.in(q.now.Year() - back); s.From.Before(q.now) && !slices.Contains(spans, s) {
+				spans = append(spans, s)
+			}
+		}
+	}
+	return spans
 }

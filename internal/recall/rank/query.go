@@ -1,6 +1,7 @@
 package rank
 
 import (
+	_ "embed" // questions.txt
 	"regexp"
 	"slices"
 	"strings"
@@ -31,17 +32,24 @@ type Query struct {
 	// asksUser and asksAssistant say whose words it asks for, and asksPast that it asks for what has happened.
 	asksUser, asksAssistant, asksPast bool
 	dates                             dates
+	now                               time.Time
 }
 
 // forms are the expressions by which folded queries are read.
 type forms struct {
 	// when, number and name match what asks for such words; user, did and told what asks for the words of one side, did of
-	// the past; and past what asks for something that has happened.
-	when, number, name, user, did, told, past form
+	// the past; past what asks for something that has happened; and other the words of questions in other languages.
+	when, number, name, user, did, told, past, other form
 	dateForms
 	// wanted are the words at which the expressions look.
 	wanted map[string]bool
 }
+
+// otherQuestions are words of questions in Spanish, German, French, Portuguese and Italian, Dutch, Indonesian, Russian,
+// Arabic and Hindi.
+//
+//go:embed questions.txt
+var otherQuestions string
 
 // readForms compiles the forms with the first query: a function that asks nothing starts without them.
 var readForms = sync.OnceValue(func() *forms {
@@ -63,9 +71,10 @@ var readForms = sync.OnceValue(func() *forms {
 			`|suggest\w*|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?`+
 			`|answer))\b`, ""),
 		past:      newForm("what which why how", `\w+[^.!?]*\b(?:did|was|were|had|has)\b`, ""),
+		other:     newForm(word.Fold(otherQuestions), ``, `什么|哪|谁|怎么|何|なに|どんな|どの|どう|무엇|뭐|누가|어떤`),
 		dateForms: newDateForms(), wanted: map[string]bool{},
 	}
-	for _, one := range []form{f.when, f.number, f.name, f.user, f.did, f.told, f.past} {
+	for _, one := range []form{f.when, f.number, f.name, f.user, f.did, f.told, f.past, f.other} {
 		f.want(one.words)
 	}
 	f.want(relativeWords)
@@ -156,9 +165,10 @@ func NewQuery(text string, now time.Time) *Query {
 	q := &Query{
 		normalized: longterm.Normalize(text), names: capitalised(text),
 		when: f.when.matches(r), number: f.number.matches(r), name: f.name.matches(r),
-		asksUser: did || f.user.matches(r), asksAssistant: f.told.matches(r), dates: f.dates(r, now),
+		asksUser: did || f.user.matches(r), asksAssistant: f.told.matches(r), dates: f.dates(r, now), now: now,
 	}
-	q.asksPast = did || f.past.matches(r) || q.dates.isNamed() && strings.ContainsAny(text, questionMarks)
+	isOther := func() bool { return q.dates.isNamed() || f.other.matches(r) }
+	q.asksPast = did || f.past.matches(r) || strings.ContainsAny(text, questionMarks) && isOther()
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
 	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent) || word.IsCourtesy(text)
 	if asked := word.NewQuery(text); !q.courtesy && !q.isSmallTalk(asked.Terms()) {
