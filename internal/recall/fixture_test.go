@@ -3,6 +3,7 @@ package recall_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"slices"
@@ -82,6 +83,7 @@ func (f *faultyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 type faultyIndex struct {
 	vector.Index
 	fault   func(ctx context.Context) error
+	refuses func(q vector.Query) bool
 	lacks   func(id string) bool
 	mu      sync.Mutex
 	queries []vector.Query
@@ -95,6 +97,9 @@ func (f *faultyIndex) Query(
 	f.mu.Unlock()
 	if f.fault != nil {
 		return nil, f.fault(ctx)
+	}
+	if f.refuses != nil && f.refuses(q) {
+		return nil, errors.New("refused")
 	}
 	matches, err := f.Index.Query(ctx, user, generation, q)
 	if f.lacks != nil {

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/vector"
@@ -44,25 +43,21 @@ func (s *Service) ask(ctx context.Context, user conversation.UserID, visible vis
 }
 
 // nearest returns what an index has for a query. A long history has more that is like a question than the ranking looks
-// at, so that what is of the days that the question names is asked for by itself, at the same time.
+// at, so that what is of the days that the question names is asked for by itself, at the same time. Without an answer to
+// that the other one is enough.
 func nearest(
 	ctx context.Context, index vector.Querier, user conversation.UserID, v visibility, q vector.Query,
 ) ([]vector.Match, error) {
-	queries := []vector.Query{q}
+	var group sync.WaitGroup
+	var ofDays []vector.Match
 	if days := daysOf(v); len(days) > 0 {
-		q.Filter, q.TopK = vector.AllOf(q.Filter, vector.AnyOf(days...)), datedPool
-		queries = append(queries, q)
+		dated := q
+		dated.Filter, dated.TopK = vector.AllOf(q.Filter, vector.AnyOf(days...)), datedPool
+		group.Go(func() { ofDays, _ = index.Query(ctx, user, v.generation, dated) })
 	}
-	found := make([][]vector.Match, len(queries))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, q := range queries {
-		group.Go(func() (err error) {
-			found[i], err = index.Query(ctx, user, v.generation, q)
-			return err
-		})
-	}
-	err := group.Wait()
-	return vector.Union(found...), err
+	found, err := index.Query(ctx, user, v.generation, q)
+	group.Wait()
+	return vector.Union(found, ofDays), err
 }
 
 // daysOf are filters of the days that a ranked search names.

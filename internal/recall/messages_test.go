@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/testing/check"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 type preferences = longterm.Preferences
@@ -114,6 +115,11 @@ func TestADayOfALongHistory(t *testing.T) {
 		if q.Contexts = []string{"coach_conversation"}; slices.Contains(contents(s.recall("ann", q)), bees) {
 			t.Errorf("%s: found in another context", asked)
 		}
+	}
+	s.index.refuses = func(q vector.Query) bool { return q.TopK < 400 }
+	got := s.recall("ann", recall.MessageQuery{Query: "Which lamp broke on June 21?"})
+	if len(got.Records) == 0 || len(got.Degraded) > 0 {
+		t.Errorf("without an answer about the day: %d found, %v", len(got.Records), got.Degraded)
 	}
 }
 
