@@ -145,7 +145,7 @@ func (s *CoachStore) DeleteCoach(ctx context.Context, user conversation.UserID, 
 	if _, gone := table.ConditionFailed(err); gone {
 		return fault.Missing("coach")
 	}
-	return table.Failed("delete coach", table.IgnoreConditionFailed(err))
+	return table.Failed("delete coach", err)
 }
 
 // LongTermStore reads all of a user's long-term memory at once. It is safe for concurrent use.
