@@ -315,7 +315,7 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" &&
 		!by.From.IsAhead(replaced.In(p.zone)) {
 		by.ValidUntil, by.SaidUntil = old.ValidUntil, by.Until
-		if !by.Until.IsOver(old.ValidUntil.In(p.zone)) {
+		if old.Until != old.SaidUntil && !by.Until.IsOver(old.ValidUntil.In(p.zone)) {
 			by.Until = old.Until
 		}
 		by.EndedReason, by.SupersededBy = old.EndedReason, old.SupersededBy
