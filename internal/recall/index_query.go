@@ -43,8 +43,8 @@ func (s *Service) ask(ctx context.Context, user conversation.UserID, visible vis
 }
 
 // nearest returns what an index has for a query. A long history has more that is like a question than the ranking looks
-// at, so that what is of the days that the question names is asked for by itself, at the same time. Without an answer to
-// that the other one is enough.
+// at, so that what is of the days that the question names is asked for by itself, at the same time. Without an answer
+// to that the other one is enough.
 func nearest(
 	ctx context.Context, index vector.Querier, user conversation.UserID, v visibility, q vector.Query,
 ) ([]vector.Match, error) {
