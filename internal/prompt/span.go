@@ -3,6 +3,7 @@ package prompt
 import (
 	"context"
 
+	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/span"
 )
 
@@ -22,11 +23,7 @@ func (s promptSpan) end(p Prompt, err error) {
 		s.Set("throughline.prompt.recipe", p.Recipe)
 		s.Set("throughline.prompt.tokens", p.Tokens.Total)
 		s.Set("throughline.prompt.budget", p.Tokens.Budget)
-		var missing []string
-		for _, d := range p.Manifest.Degraded {
-			missing = append(missing, d.Source)
-		}
-		s.Set("throughline.degraded", missing)
+		s.Set("throughline.degraded", recall.Sources(p.Manifest.Degraded))
 	}
 	s.End(err)
 }

@@ -18,11 +18,15 @@ func startSpan(ctx context.Context) (context.Context, searchSpan) {
 func (s searchSpan) end(found Found, err error) {
 	if err == nil {
 		s.Set(span.Records, len(found.Hits))
-		var missing []string
-		for _, d := range found.Degraded {
-			missing = append(missing, d.Source)
-		}
-		s.Set("throughline.degraded", missing)
+		s.Set("throughline.degraded", Sources(found.Degraded))
 	}
 	s.End(err)
+}
+
+// Sources are the names of the sources that did not answer.
+func Sources(degraded []Degradation) (names []string) {
+	for _, d := range degraded {
+		names = append(names, d.Source)
+	}
+	return names
 }

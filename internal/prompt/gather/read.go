@@ -84,11 +84,7 @@ func (r *reader) search(ctx context.Context) error {
 	if len(found.Degraded) == 0 {
 		return nil
 	}
-	var missing partialError
-	for _, d := range found.Degraded {
-		missing = append(missing, d.Source)
-	}
-	return missing
+	return partialError(recall.Sources(found.Degraded))
 }
 
 // searchLimit is how long the search may take: its deadline without the time that its embedding has taken before.
