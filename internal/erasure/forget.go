@@ -284,7 +284,7 @@ func (m Memories) Delete(ctx context.Context, user conversation.UserID, id strin
 		return err
 	}
 	if gone.From.IsAhead(m.service.Now()) {
-		if err := longterm.GiveBack(ctx, m.Collection, user, gone); err != nil {
+		if err := longterm.GiveBack(ctx, m.Collection, user, gone, nil); err != nil {
 			return err
 		}
 	}

@@ -40,3 +40,26 @@ func TestThePlanFallsOnItsDay(t *testing.T) {
 		})
 	}
 }
+
+// TestAPlanOfAnotherDay has a plan that names its day moved to another one, in new words: forward, which is read on the
+// new day, or put off after its day, and then denied. What holds is told, and only that.
+func TestAPlanOfAnotherDay(t *testing.T) {
+	t.Parallel()
+	plan := func(f *fixture, text string, in time.Duration, extra string) string {
+		from := f.clock().Add(in)
+		return oneFact(`"content":"The plan is ` + text + from.Format(" from 2 January") + `","status":"planned",` +
+			extra + `"safety":"health","from":"` + from.Format(time.DateOnly) + `"`)
+	}
+	f := newFixture(t, "ann")
+	f.readOnce(t, "a", "A", oneFact(`"content":"A","safety":"health"`), day)
+	f.readOnce(t, "b", "B soon", plan(f, "B", 6*day, `"supersedes":["k1"],`), 0)
+	f.advance(5 * day)
+	f.readOnce(t, "c", "B a day before", plan(f, "B", 0, `"repeats":"k2","supersedes":["k1"],`), day)
+	f.wantValid(t, "The plan is B from 11 February")
+	f.readOnce(t, "d", "B next week", plan(f, "B", 7*day, `"repeats":"k1",`), 0)
+	f.wantValid(t, "A", "The plan is B from 18 February")
+	f.advance(day)
+	f.readOnce(t, "e", "No B at all", `{"facts":[],"ended":[{"id":"k2","reason":"false","messageIds":["m1"]}],`+
+		`"openLoops":[],"closedLoops":[]}`, 0)
+	f.wantValid(t, "A")
+}

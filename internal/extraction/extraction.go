@@ -141,8 +141,10 @@ type Batch struct {
 	// PromisedAt is when the first of these was said from which the batch opens a promise, zero where it opens none: what
 	// the messages promise from then on stands.
 	PromisedAt time.Time
-	// Denied are memories of Known that were never true. What they took the place of holds again, before all else.
+	// Denied are memories of Known that were never true. What they took the place of holds again, before all else: a plan
+	// only if its day had come in the user's Zone.
 	Denied []longterm.Memory
+	Zone   *time.Location
 }
 
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.

@@ -106,7 +106,8 @@ func (s *statement) isSaidBy(m *longterm.Memory) bool {
 	case isOfAnother(m, s.fact) || isOtherDanger(m, *s):
 		s.Repeats = ""
 	case isMoved(m, *s):
-		s.Supersedes, s.Repeats, s.moved = append(slices.Clone(s.Supersedes), s.Repeats), "", m.ID
+		// It gives way first: else what it was to take the place of would give the fact its end.
+		s.Supersedes, s.Repeats, s.moved = slices.Insert(slices.Clone(s.Supersedes), 0, s.Repeats), "", m.ID
 	}
 	return s.Repeats != ""
 }
@@ -222,10 +223,12 @@ func isOtherDanger(m *longterm.Memory, s statement) bool {
 	return concernsSafety(s) && longterm.DifferInAWord(m.Content, s.Content, days...)
 }
 
-// isMoved reports whether a fact moves a day that an extracted memory names in its content: "from the 9th".
+// isMoved reports whether a fact moves a day that an extracted memory names in its content: "from the 9th". What was
+// only planned before is no move of what holds.
 func isMoved(m *longterm.Memory, s statement) bool {
 	isOther := func(day, by longterm.Moment) bool { return !day.IsZero() && !by.IsZero() && day != by }
-	return m.Source == longterm.Extracted && longterm.Normalize(m.Content) != longterm.Normalize(s.Content) &&
+	isNewer := m.Status == longterm.Planned || s.at.After(m.AsOf())
+	return isNewer && m.Source == longterm.Extracted && longterm.Normalize(m.Content) != longterm.Normalize(s.Content) &&
 		(isOther(m.From, s.from) || m.SupersededBy == "" && isOther(m.Until, s.until))
 }
 

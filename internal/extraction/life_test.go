@@ -49,9 +49,13 @@ func TestLives(t *testing.T) {
 		check.Got(f.stores.Preferences.Put(t.Context(), f.user, prefs))(t)
 		life := drawLife(rt, prefs.Location())
 		var order, unread []int
+		zones := lifeZones
 		read := func(isDue func(said) bool) {
 			for _, i := range rapid.Permutation(unread).Draw(rt, "read") {
 				if isDue(life[i]) {
+					if mayBeOver(life, life[i], f.clock()) {
+						zones = []string{prefs.Timezone}
+					}
 					f.extract(t, fmt.Sprint("s", i))
 					order, unread = append(order, i), slices.DeleteFunc(unread, func(j int) bool { return i == j })
 				}
@@ -75,10 +79,6 @@ func TestLives(t *testing.T) {
 		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
 		}
-		zones := lifeZones
-		if slices.ContainsFunc(life, func(s said) bool { return s.until != "" }) {
-			zones = []string{prefs.Timezone} // what is over for the extraction is not replaced by what is read late
-		}
 		zone := rapid.SampledFrom(zones).Draw(rt, "zone")
 		want = holding(life, f.clock().In(check.Got(time.LoadLocation(zone))(t)))
 		told := slices.DeleteFunc(f.promptLines(t, "s0", f.clock(), zone), isNoLonger)
@@ -94,6 +94,15 @@ func TestLives(t *testing.T) {
 		if diff := gocmp.Diff(want, told, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("the prompt in "+zone+", read in the order %v (-want +got):\n%s%v", order, diff, life)
 		}
+	})
+}
+
+// mayBeOver reports whether something of a statement's subject may be over in one zone, and not in another, when the
+// statement is read: what is over for the extraction is not replaced by what is read late.
+func mayBeOver(life []said, s said, now time.Time) bool {
+	return slices.ContainsFunc(life, func(o said) bool {
+		comes := o.isPlan() && o.from.After(s.at.Add(-day)) && o.from.Before(now.Add(day))
+		return o.subject == s.subject && (o.until != "" || comes)
 	})
 }
 
@@ -122,7 +131,8 @@ const maxBeforeWish = 3
 
 // mayBeLate reports whether the last of the statements that are not read may be read late, after others of its subject,
 // or before them: it drops and forgets nothing, and is no third plan. The first of three plans does not end with the
-// second, which nobody sees once the third has replaced it.
+// second, which nobody sees once the third has replaced it. Nor does it end with a plan for some days, which may be
+// over.
 func mayBeLate(life []said, unread []int) bool {
 	s, plans := life[unread[len(unread)-1]], 0
 	for _, i := range unread {
@@ -130,7 +140,9 @@ func mayBeLate(life []said, unread []int) bool {
 			plans++
 		}
 	}
-	return s.until == "" && (s.verb == "state" || s.verb == "end" || s.isPlan() && s.verb != "putOff" && plans < 3)
+	forDays := func(o said) bool { return o.subject == s.subject && o.isPlan() && o.until != "" }
+	return s.until == "" && !slices.ContainsFunc(life, forDays) &&
+		(s.verb == "state" || s.verb == "end" || s.isPlan() && s.verb != "putOff" && plans < 3)
 }
 
 // TestLivesWithoutAStatement draws what a user says, each statement in a session of its own, and deletes one of the

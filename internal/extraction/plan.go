@@ -100,6 +100,7 @@ func (p *planner) plan(a answer) (b Batch, rest answer) {
 		Memories: Changes[longterm.Memory]{values(p.newMemories), values(memories)},
 		Todos:    Changes[longterm.Todo]{values(p.newTodos), values(todos)}, Forgotten: p.forget,
 		ForgottenMessages: p.forgetMessages, PromisedAt: promisedAt(p.newTodos, p.forgetMessages), Denied: p.denied,
+		Zone: p.zone,
 	}, rest
 }
 

@@ -62,8 +62,11 @@ func (m Memory) Restored(now time.Time) Memory {
 }
 
 // GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted or denied. A
-// plan that gave way before its day stays given up.
-func GiveBack(ctx context.Context, memories Collection[Memory], user conversation.UserID, by Memory) error {
+// plan that gave way before its day, or was put off, stays given up. The zone is the user's, nil where it is not known.
+func GiveBack(
+	ctx context.Context, memories Collection[Memory], user conversation.UserID, by Memory, zone *time.Location,
+) error {
+	zone = cmp.Or(zone, lastZone)
 	deleted := map[string]Memory{by.ID: by}
 	for page := (conversation.Page{Limit: 200}); ; {
 		found, next, err := memories.List(ctx, user, page)
@@ -71,7 +74,8 @@ func GiveBack(ctx context.Context, memories Collection[Memory], user conversatio
 			return err
 		}
 		for _, m := range found {
-			isGivenUp := m.Status == Planned && (m.From.IsZero() || m.From.IsAhead(InLastZone(m.ValidUntil)))
+			isPutOff := by.Status == Planned && by.From.IsAhead(m.ValidUntil.In(firstZone))
+			isGivenUp := m.Status == Planned && (m.From.IsZero() || m.From.IsAhead(m.ValidUntil.In(zone)) || isPutOff)
 			if _, ok := m.WithoutEnd(false, deleted); !ok || isGivenUp {
 				continue
 			}
