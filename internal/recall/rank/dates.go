@@ -240,11 +240,12 @@ func (d date) in(year int) Span {
 	return Span{first, first.AddDate(0, 0, 1)}
 }
 
-// yearsBack is in how many years a date without a year may have been.
-const yearsBack = 4
+// yearsBack is in how many years a date without a year may have been, and maxSpans how many spans a query has: a pasted
+// log names more.
+const yearsBack, maxSpans = 4, 16
 
-// Spans returns the days, months and other spans of time that the query names: of a date without a year, those of the
-// last years.
+// Spans returns the days, months and other spans of time that the query names, at most 16: of a date without a year,
+// those of the last years.
 func (q *Query) Spans() (spans []Span) {
 	if !q.dates.from.IsZero() {
 		spans = append(spans, Span{q.dates.from, q.dates.to})
@@ -256,5 +257,5 @@ func (q *Query) Spans() (spans []Span) {
 			}
 		}
 	}
-	return spans
+	return spans[:min(len(spans), maxSpans)]
 }

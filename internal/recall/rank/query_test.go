@@ -3,6 +3,7 @@ package rank_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -29,4 +30,29 @@ func TestAsks(t *testing.T) {
 			check.Equal(t, want, rank.NewQuery(asked, now).Asks(), "%.20q…%q asks", asked, text)
 		}
 	}
+}
+
+// TestSpans has a query name days: each once, a date without a year in the last years, none to come, and not all of a
+// pasted log.
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+	var log strings.Builder
+	for day := range 40 {
+		log.WriteString(now.AddDate(0, 0, -day).Format(time.DateOnly) + ": ok\n")
+	}
+	for text, want := range map[string][]string{
+		"What was on 21 June 2025, or 2025-06-21?": {"2025-06-21 2025-06-22"},
+		"What is on 3 May 2027?":                   nil,
+		"What broke in May?": {
+			"2025-05-01 2025-06-01", "2024-05-01 2024-06-01", "2023-05-01 2023-06-01",
+		},
+	} {
+		var got []string
+		for _, s := range rank.NewQuery(text, now).Spans() {
+			got = append(got, s.From.Format(time.DateOnly)+" "+s.To.Format(time.DateOnly))
+		}
+		check.Same(t, want, got, "%s", text)
+	}
+	check.Equal(t, 16, len(rank.NewQuery(log.String(), now).Spans()), "spans of a log")
 }
