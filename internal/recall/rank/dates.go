@@ -245,9 +245,9 @@ func (d date) in(year int) Span {
 const yearsBack, maxSpans = 4, 16
 
 // Spans returns the days, months and other spans of time that the query names, at most 16: of a date without a year,
-// those of the last years.
+// those of the last years, and a span such as "last week" only where the query asks. People say that in passing.
 func (q *Query) Spans() (spans []Span) {
-	if !q.dates.from.IsZero() {
+	if !q.dates.from.IsZero() && q.asksPast {
 		spans = append(spans, Span{q.dates.from, q.dates.to})
 	}
 	for _, d := range q.dates.days {

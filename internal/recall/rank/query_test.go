@@ -32,8 +32,8 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// TestSpans has a query name days: each once, a date without a year in the last years, none to come, and not all of a
-// pasted log.
+// TestSpans has a query name days: each once, a date without a year in the last years, none to come, none in passing,
+// and not all of a pasted log.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
@@ -44,6 +44,8 @@ func TestSpans(t *testing.T) {
 	for text, want := range map[string][]string{
 		"What was on 21 June 2025, or 2025-06-21?": {"2025-06-21 2025-06-22"},
 		"What is on 3 May 2027?":                   nil,
+		"I slept badly yesterday.":                 nil,
+		"How did I sleep yesterday?":               {"2026-03-18 2026-03-20"},
 		"What broke in May?": {
 			"2025-05-01 2025-06-01", "2024-05-01 2024-06-01", "2023-05-01 2023-06-01",
 		},
