@@ -58,3 +58,40 @@ func TestEndsStayLive(t *testing.T) {
 		}
 	}
 }
+
+// TestWouldBeOver has memories that another one has replaced, which begins on the 20th. Only the last day that the user
+// said counts.
+func TestWouldBeOver(t *testing.T) {
+	t.Parallel()
+	day := func(d string) longterm.Moment { return longterm.Moment{Day: "2026-11-" + d} }
+	by := longterm.Memory{From: day("20")}
+	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		of   longterm.Memory
+		want bool
+	}{
+		"no last day":                 {longterm.Memory{}, false},
+		"the day before the other":    {longterm.Memory{Until: day("19")}, false},
+		"its own":                     {longterm.Memory{Until: day("10")}, true},
+		"its own, and then the other": {longterm.Memory{Until: day("19"), SaidUntil: day("21")}, true},
+		"its own is still to come":    {longterm.Memory{Until: day("19"), SaidUntil: day("23")}, false},
+	} {
+		check.Equal(t, tt.want, tt.of.WouldBeOver(by, now), "%s", name)
+	}
+}
+
+func TestIsSaidBy(t *testing.T) {
+	t.Parallel()
+	m := longterm.Memory{Content: "Takes warfarin 5 mg."}
+	for name, tt := range map[string]struct {
+		other longterm.Memory
+		want  bool
+	}{
+		"the same":       {longterm.Memory{Content: "takes Warfarin 5 mg"}, true},
+		"another dose":   {longterm.Memory{Content: "Takes warfarin 3 mg."}, false},
+		"another person": {longterm.Memory{Content: m.Content, About: "Mia"}, false},
+		"a plan":         {longterm.Memory{Content: m.Content, Status: longterm.Planned}, false},
+	} {
+		check.Equal(t, tt.want, m.IsSaidBy(tt.other), "%s", name)
+	}
+}

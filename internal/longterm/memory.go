@@ -174,8 +174,9 @@ func (m Memory) HasLapsed(now time.Time) bool {
 	return m.Pinned && isOpen && m.Until.IsOver(now) && !m.Until.IsOver(now.Add(-correctsFor))
 }
 
-// HadPassed reports whether the last day that was said of a memory has passed, which another one has replaced.
-func (m Memory) HadPassed(by Memory, now time.Time) bool {
+// WouldBeOver reports whether a memory that another one has replaced would be over without that: the last day that the
+// user gave it has passed. The day before its successor begins is no such day.
+func (m Memory) WouldBeOver(by Memory, now time.Time) bool {
 	return m.SaidUntil.IsOver(now) || m.Until.IsOver(now) && m.Until != by.From.Before()
 }
 

@@ -128,30 +128,28 @@ func TestWithheldIsCounted(t *testing.T) {
 	}
 }
 
-// TestSecretsAreCounted has a found message with a password: another session's manifest says that there is one.
+// TestSecretsAreCounted has a found message with a password: another session's manifest says that there is one. It does
+// not count one that is forgotten, or that the user keeps from there.
 func TestSecretsAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p := w.user("u")
 	p.converse("there", "program_designer", "c", now.Add(-50*time.Hour), says(0, "The vault's password is Gulls7noon!"),
-		answers(minute, "Noted, the map is in the vault."))
+		says(minute, "The door's password is Terns8noon!"))
+	p.converse("apart", "workout_log", "c", now.Add(-49*time.Hour), says(0, "The safe's password is Ducks9noon!"))
+	p.messages[1].Forgotten, p.access.Preferences.Unshared = true, map[string]bool{"workout_log": true}
 	for i := range p.messages {
 		p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.9, Message: &p.messages[i]})
 	}
-	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hello"))
-	for session, want := range map[string]string{
-		"here":  "of those that were found, 1 message with a secret, such as a password, may be told in its own session only",
-		"there": "",
-	} {
-		r := prompt.Request{Context: "coach_conversation", SessionID: session, CoachID: "c", Message: "the vault's password?"}
-		if session == "there" {
-			r.Context = "program_designer"
-		}
+	p.converse("here", "program_designer", "c", now.Add(-minute), says(0, "hello"))
+	const counted = "of those that were found, 1 message with a secret, such as a password, " +
+		"may be told in its own session only"
+	for session, want := range map[string]string{"here": counted, "there": ""} {
+		r := prompt.Request{Context: "program_designer", SessionID: session, CoachID: "c", Message: "the vault's password?"}
+		items := blockOf(t, build(t, w.service(now), "u", r), "relevant_messages").Items
 		got := ""
-		for _, i := range blockOf(t, build(t, w.service(now), "u", r), "relevant_messages").Items {
-			if i.Kind == "withheld" {
-				got += i.Reason
-			}
+		if i := slices.IndexFunc(items, func(i prompt.Item) bool { return i.ID == "secrets" }); i >= 0 {
+			got = items[i].Reason
 		}
 		check.Equal(t, want, got, "asked in %s", session)
 	}

@@ -257,19 +257,19 @@ func (src *Sources) addEvidence() {
 
 // lapsed returns the memories of Lapsed.
 func (src *Sources) lapsed(memories []longterm.Memory) (out []longterm.Memory) {
-	successor := func(of longterm.Memory) (longterm.Memory, bool) {
-		i := slices.IndexFunc(memories, func(m longterm.Memory) bool { return m.ID == of.SupersededBy })
-		return memories[max(i, 0)], i >= 0
+	byID := make(map[string]longterm.Memory, len(memories))
+	for _, m := range memories {
+		byID[m.ID] = m
 	}
 	now := src.Now.In(src.Zone)
 	for _, before := range memories {
-		by, ok := successor(before)
-		if !ok || !before.Pinned || !src.allowsOrigin(before) || before.HadPassed(by, now) {
+		by, isReplaced := byID[before.SupersededBy]
+		if !isReplaced || !before.Pinned || !src.allowsOrigin(before) || before.WouldBeOver(by, now) {
 			continue
 		}
 		for range memories { // and not for ever where they replace each other
-			next, isReplaced := successor(by)
-			if !isReplaced || !by.HadPassed(next, now) {
+			next, isReplaced := byID[by.SupersededBy]
+			if !isReplaced || !by.WouldBeOver(next, now) {
 				break
 			}
 			by = next
