@@ -17,7 +17,6 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/testing/check"
-	"github.com/throughline/throughline/internal/vector"
 )
 
 type preferences = longterm.Preferences
@@ -89,37 +88,6 @@ func TestAnAnswerIsFoundNextToItsQuestion(t *testing.T) {
 	got := contents(s.recall("ann", recall.MessageQuery{Query: "Where was the blue kettlebell bought?", Limit: new(2)}))
 	if !slices.Contains(got, "At the market in Porto.") {
 		t.Errorf("found %q without the answer", got)
-	}
-}
-
-// TestADayOfALongHistory asks for a day whose messages share no word with the question, in a history that has more like
-// the question than the ranking looks at.
-func TestADayOfALongHistory(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	s.now = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
-	for n := range 14 {
-		var alike []string
-		for i := range 40 {
-			alike = append(alike, fmt.Sprintf("What happened to the lamp number %d in the hall?", 40*n+i))
-		}
-		s.addIndexed("ann", "coach_conversation", fmt.Sprintf("lamps-%d", n), time.Duration(n+1)*24*time.Hour, alike...)
-	}
-	const bees = "The bees moved in."
-	s.addIndexed("ann", "workout_log", "hive", s.now.Sub(time.Date(2025, 6, 21, 9, 0, 0, 0, time.UTC)), bees)
-	for _, asked := range []string{"Which lamp broke on June 21?", "Who moved the lamp in the hall in June 2025?"} {
-		q := recall.MessageQuery{Query: asked, Limit: new(recall.MaxMessages)}
-		if found := contents(s.recall("ann", q)); !slices.Contains(found, bees) {
-			t.Errorf("%s: %q", asked, found)
-		}
-		if q.Contexts = []string{"coach_conversation"}; slices.Contains(contents(s.recall("ann", q)), bees) {
-			t.Errorf("%s: found in another context", asked)
-		}
-	}
-	s.index.refuses = func(q vector.Query) bool { return q.TopK < 400 }
-	got := s.recall("ann", recall.MessageQuery{Query: "Which lamp broke on June 21?"})
-	if len(got.Records) == 0 || len(got.Degraded) > 0 {
-		t.Errorf("without an answer about the day: %d found, %v", len(got.Records), got.Degraded)
 	}
 }
 
