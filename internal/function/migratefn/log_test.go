@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -21,23 +20,11 @@ import (
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
-// lines is a log that several goroutines write.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
 // TestLogHasHashes checks that the log names sessions that do not migrate by hashes, and never by their ids. The hashes
 // are those that docs/migrating.md says how to make.
 func TestLogHasHashes(t *testing.T) {
 	t.Parallel()
-	log, table, client := &lines{}, dynamotest.Table(t), dynamodbtest.Client(t)
+	log, table, client := &check.Log{}, dynamotest.Table(t), dynamodbtest.Client(t)
 	handle := check.Got(migratefn.New(t.Context(), config.Config{
 		TableName: table, Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
 		DynamoDBEndpoint: dynamodbtest.Endpoint(t), InitialStage: config.MigrationStage(migration.Dual),
@@ -49,7 +36,7 @@ func TestLogHasHashes(t *testing.T) {
 		check.Got(client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: record}))(t)
 	}
 	check.Got(handle(t.Context(), json.RawMessage(`{"action":"backfill"}`)))(t)
-	got := log.text.String()
+	got := log.String()
 	for _, id := range []string{"ann-77", "my-odd", "my bad"} {
 		hash := check.Got(exec.CommandContext(t.Context(), "sh", "-c",
 			"printf '%s' '"+id+"' | sha256sum | cut -c1-32").Output())(t)
