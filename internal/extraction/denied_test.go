@@ -15,7 +15,10 @@ func TestThePlanFallsOnItsDay(t *testing.T) {
 	}{
 		"a plan":       {"", `"status":"planned","from":"2026-02-16",`, "", []string{"A"}},
 		"another plan": {`"status":"planned","from":"2026-06-01",`, `"status":"planned","from":"2026-07-01",`, "", nil},
-		"a statement":  {"", "", "", []string{"A"}},
+		"a plan whose day had come": {
+			`"status":"planned","from":"2026-02-10",`, `"status":"planned","from":"2026-02-25",`, "", []string{"A"},
+		},
+		"a statement": {"", "", "", []string{"A"}},
 		"corrected": {
 			facts: `{"type":"PROFILE","content":"C","confidence":0.9,"messageIds":["m1"],"safety":"health"}`,
 			want:  []string{"C"},
@@ -62,4 +65,21 @@ func TestAPlanOfAnotherDay(t *testing.T) {
 	f.readOnce(t, "e", "No B at all", `{"facts":[],"ended":[{"id":"k2","reason":"false","messageIds":["m1"]}],`+
 		`"openLoops":[],"closedLoops":[]}`, 0)
 	f.wantValid(t, "A")
+}
+
+// TestAnOldPlanIsNoMove reads that something was planned, in words that name the day, after it is known to hold since
+// an earlier one. Another last day in the words of a danger is no other danger.
+func TestAnOldPlanIsNoMove(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	f.readOnce(t, "now", "B already", oneFact(`"content":"The user takes B.","safety":"health","from":"2026-02-05"`), day)
+	f.readOnce(t, "then", "B soon", oneFact(`"content":"The user takes B from 9 February.","safety":"health",`+
+		`"status":"planned","from":"2026-02-09","repeats":"k1"`), 3*day)
+	f.wantValid(t, "The user takes B.")
+	g := newFixture(t, "bob")
+	for i, last := range []string{"20", "24"} {
+		g.readOnce(t, last, "Until the "+last, oneFact(`"content":"The user takes C until `+last+` February.",`+
+			`"safety":"health","until":"2026-02-`+last+`","repeats":"k1"`), time.Duration(2-i)*day)
+	}
+	g.wantValid(t, "The user takes C until 24 February.")
 }

@@ -17,7 +17,7 @@ type statement struct {
 	from, until longterm.Moment
 	ids         []string
 	at          time.Time
-	// moved is the memory of another day that the fact repeats.
+	// moved is the id of the memory that the fact says anew for another day, if any.
 	moved string
 }
 
@@ -47,7 +47,7 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
-	exists = exists && s.isSaidBy(same)
+	exists = exists && s.decideRepeat(same)
 	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
 	if s.Repeats != "" && p.ids[s.Repeats] != "" && !exists && !slices.ContainsFunc(p.forget, isAnew) {
 		return // the user has deleted what the fact repeats while the model worked
@@ -78,12 +78,13 @@ func (p *planner) addFact(f fact) {
 		}
 	}
 	for _, old := range p.supersededBy(s) {
-		s.replace(p, old, same)
+		s.takePlace(p, old, same)
 	}
 }
 
-// replace has the memory of a fact take the place of another one. A plan that is put off did not begin on its day.
-func (s statement) replace(p *planner, old, by *longterm.Memory) {
+// takePlace has the memory of a fact take the place of another one. A plan that is put off did not begin on its day: it
+// gives way as one for the new day, and keeps its own day for the history.
+func (s statement) takePlace(p *planner, old, by *longterm.Memory) {
 	from := old.From
 	if old.ID == s.moved && old.Status == longterm.Planned && s.Status == longterm.Planned {
 		s.update(p, old)
@@ -99,9 +100,9 @@ func (s statement) replace(p *planner, old, by *longterm.Memory) {
 	old.From = from
 }
 
-// isSaidBy reports whether a fact repeats a memory. One of another danger does not, and one of another day takes its
-// place.
-func (s *statement) isSaidBy(m *longterm.Memory) bool {
+// decideRepeat decides whether a fact repeats the memory that the model names, and reports it. A fact about another
+// danger does not, and one of another day takes the memory's place.
+func (s *statement) decideRepeat(m *longterm.Memory) bool {
 	switch {
 	case isOfAnother(m, s.fact) || isOtherDanger(m, *s):
 		s.Repeats = ""
@@ -229,7 +230,7 @@ func isMoved(m *longterm.Memory, s statement) bool {
 	isOther := func(day, by longterm.Moment) bool { return !day.IsZero() && !by.IsZero() && day != by }
 	isNewer := m.Status == longterm.Planned || s.at.After(m.AsOf())
 	return isNewer && m.Source == longterm.Extracted && longterm.Normalize(m.Content) != longterm.Normalize(s.Content) &&
-		(isOther(m.From, s.from) || m.SupersededBy == "" && isOther(m.Until, s.until))
+		(isOther(m.From, s.from) || isOther(m.Until, s.until))
 }
 
 // repeat adds evidence to a memory, and what was said last of it. The app's own memories stay as they are.

@@ -95,33 +95,6 @@ func TestForgetMessages(t *testing.T) {
 	}
 }
 
-// TestForgetALineOfAnotherSession has the user ask to forget what another session has heard, and of which nothing was
-// noted, because it was only considered. The model sees the line, and can name it. It sees none that the user keeps
-// apart.
-func TestForgetALineOfAnotherSession(t *testing.T) {
-	t.Parallel()
-	for _, shares := range []bool{true, false} {
-		f := newFixture(t, "ann")
-		prefs := longterm.DefaultPreferences()
-		prefs.CrossContext = shares
-		check.Got(f.stores.Preferences.Put(t.Context(), f.user, prefs))(t)
-		f.readOnce(t, "a", "Maybe I should leave Paul", emptyAnswer, 2*time.Minute)
-		f.readOnce(t, "b", "I leave Paul a note", emptyAnswer, time.Minute)
-		answer := `{"facts":[],"ended":[],"openLoops":[],"closedLoops":[],"forgetMessages":["m1","m2"]}`
-		f.readOnce(t, "c", "Forget that I thought of leaving Paul", answer, 0)
-		service := erasure.NewSweeper(f.stores.Erasure(noIndex{}, f.clock), noIndex{})
-		check.Got(f.stores.Sweep(t.Context(), sweep.Deletions, service, f.clock))(t)
-		forgotten := func(id string) bool {
-			all, err := f.stores.Extraction.MessagesAfter(t.Context(), f.user, f.session(t, id), conversation.Watermark{}, 1)
-			check.OK(t, err)
-			return all[0].Forgotten
-		}
-		if forgotten("a") != shares || forgotten("b") || !forgotten("c") {
-			t.Errorf("shared %t: forgotten are %t, %t, %t", shares, forgotten("a"), forgotten("b"), forgotten("c"))
-		}
-	}
-}
-
 // TestForgetAnOldLine has the user ask to forget what was read 30 lines before. The model sees it, and can name it.
 func TestForgetAnOldLine(t *testing.T) {
 	t.Parallel()
