@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/eventbus"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/stream"
 )
@@ -30,5 +31,5 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	}
 	service := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	batch := stream.Handler(db.DecodeChange, service, rt.Log)
-	return function.Measured(rt, "remember", function.Publishing(rt, db, function.Publisher(cfg, rt, db), batch)), nil
+	return function.Measured(rt, "remember", eventbus.Publishing(rt, db, eventbus.Publisher(cfg, rt, db), batch)), nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/eventbus"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/invoke/caller"
@@ -41,7 +42,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	messages, publisher := indexing.New(dynamo.NewIndexingSource(db), index, time.Now), function.Publisher(cfg, rt, db)
+	messages, publisher := indexing.New(dynamo.NewIndexingSource(db), index, time.Now), eventbus.Publisher(cfg, rt, db)
 	client, report := function.Models(cfg.OpenAI.Background(), rt), function.Report(rt.Log)
 	model, quota, tokens := paced.New(client, sweep.AtOnce, time.Now), dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
@@ -77,7 +78,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
 	batch := stream.Handler(db.DecodeChange, function.NewArrivals(db, service), rt.Log)
-	batch = function.Publishing(rt, db, publisher, batch)
+	batch = eventbus.Publishing(rt, db, publisher, batch)
 	return function.Measured(rt, "summarize", batchOrSweep(watching(sweeper, batch), sweeper.Sweep)), nil
 }
 
