@@ -64,16 +64,17 @@ func base32Digits(v int64, n int) string {
 	return string(b)
 }
 
-// Alphanumeric are the ASCII letters and digits.
-const Alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
 // ValidID reports whether a sessionId or coachId has 1 to 128 characters of [A-Za-z0-9_.:-]. The ids "." and ".." are
 // not valid: clients and servers remove them from URL paths, so a record with such an id could not be reached.
-func ValidID(id string) bool {
-	return id != "." && id != ".." && ConsistsOf(id, 128, Alphanumeric+"_.:-")
-}
+func ValidID(id string) bool { return id != "." && id != ".." && ConsistsOf(id, 128, "_.:-") }
 
-// ConsistsOf reports whether a text has 1 to longest bytes, all of them of a set of ASCII characters.
-func ConsistsOf(text string, longest int, set string) bool {
-	return text != "" && len(text) <= longest && strings.Trim(text, set) == ""
+// ConsistsOf reports whether a text has 1 to longest bytes, each of which is an ASCII letter, a digit or one of others.
+func ConsistsOf(text string, longest int, others string) bool {
+	for _, c := range []byte(text) {
+		isLetter := 'a' <= c|0x20 && c|0x20 <= 'z' // 0x20 is what a small letter has beside its capital one
+		if !isLetter && (c < '0' || c > '9') && strings.IndexByte(others, c) < 0 {
+			return false
+		}
+	}
+	return text != "" && len(text) <= longest
 }

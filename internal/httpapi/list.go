@@ -178,7 +178,7 @@ const cursorKeySize = sha256.Size
 func ParseCursorKey(text string) (CursorKey, error) {
 	version, encoded, _ := strings.Cut(text, ":")
 	secret, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || len(secret) != cursorKeySize || !conversation.ConsistsOf(version, 16, conversation.Alphanumeric) {
+	if err != nil || len(secret) != cursorKeySize || !conversation.ConsistsOf(version, 16, "") {
 		return CursorKey{}, fmt.Errorf("parse cursor key: it is not <version>:<base64 of %d bytes>", cursorKeySize)
 	}
 	return CursorKey{version: version, secret: secret}, nil

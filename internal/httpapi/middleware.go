@@ -34,7 +34,7 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 // ValidRequestID reports whether a client's request id may be echoed and logged: it has 1 to 128 characters, each a
 // letter, a digit or one of - _ . : / = +.
 func ValidRequestID(id string) bool {
-	return conversation.ConsistsOf(id, 128, conversation.Alphanumeric+"-_.:/=+")
+	return conversation.ConsistsOf(id, 128, "-_.:/=+")
 }
 
 // LogHandler returns a slog.Handler that adds the request's id to every record logged with the request's context.

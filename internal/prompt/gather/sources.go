@@ -316,7 +316,7 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 
 // mayShow reports whether a stored message may be in the prompt.
 func (src *Sources) mayShow(m *conversation.Message) bool {
-	return IsConversational(m.Role) && src.MayHear(m) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
+	return IsConversational(m.Role) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context) && src.MayHear(m)
 }
 
 // MayHear reports whether this session may hear of a message: one that is kept out of searches stays in its own, and so
