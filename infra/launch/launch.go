@@ -31,10 +31,10 @@ type Stack struct {
 	exited  chan error
 }
 
-// BuildEnv is the environment for "go build" that this module's programs are built with. With one set of flags, the go
-// command compiles the packages that programs share once.
+// BuildEnv is the environment for "go build" that this module's programs are built with. With the Makefile's flags,
+// the go command compiles the packages that programs share once.
 func BuildEnv() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false -gcflags=all=-dwarf=false")
 }
 
 // Build compiles the local stack into a folder and returns the program's path.
