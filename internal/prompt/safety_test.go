@@ -153,14 +153,14 @@ func TestSafetyBeforeAPlanElsewhere(t *testing.T) {
 	}
 }
 
-// TestSafetyUntilAPlan has a dose, four other facts and a plan that is to replace the dose, in budgets for some of
-// them: no recipe tells the plan without the dose.
+// TestSafetyUntilAPlan has a dose, four other facts and a plan that is to replace the dose, or follows it as the next
+// step of a taper, in budgets for some of them: no recipe tells the plan without the dose.
 func TestSafetyUntilAPlan(t *testing.T) {
 	t.Parallel()
 	from := check.Got(longterm.ParseMoment("2026-02-09"))(t)
 	for _, recipe := range prompt.Recipes {
 		told := 0
-		for budget := prompt.MinBudget; budget <= 600; budget += 20 {
+		for budget := prompt.MinBudget; budget <= 600; budget += 10 {
 			w := newFixture()
 			p := w.user("u")
 			p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."))
@@ -171,8 +171,10 @@ func TestSafetyUntilAPlan(t *testing.T) {
 				}
 				switch i {
 				case 0:
-					m.Content, m.Until, m.SupersededBy = "Takes warfarin 5 mg.", from.Before(), "5"
-					m.ValidUntil, m.EndedReason = from.Start(time.UTC), longterm.EndedReplaced
+					m.Content, m.Until = "Takes warfarin 5 mg.", from.Before()
+					if isLinked := (budget-prompt.MinBudget)%20 == 0; isLinked {
+						m.ValidUntil, m.EndedReason, m.SupersededBy = from.Start(time.UTC), longterm.EndedReplaced, "5"
+					}
 				case 5:
 					m.Content, m.Status, m.From = "Takes warfarin 3 mg.", longterm.Planned, from
 				}

@@ -39,7 +39,7 @@ func TestExtending(t *testing.T) {
 		t.Error("docs/extending.md and extending_test.go differ")
 	}
 	now := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
-	src := &gather.Sources{Snapshot: longterm.Snapshot{Memories: []longterm.Memory{
+	src := &gather.Sources{Zone: time.UTC, Snapshot: longterm.Snapshot{Memories: []longterm.Memory{
 		{ID: "m1", Content: "Tom, the boss", Type: longterm.PeopleMemory, CreatedAt: now.AddDate(0, 0, -3)},
 		{ID: "m2", Content: "Ida, the sister", Type: longterm.PeopleMemory, CreatedAt: now.AddDate(0, 0, -2), Pinned: true},
 		{ID: "m3", Content: "Runs on Mondays", Type: longterm.ProfileMemory, CreatedAt: now.AddDate(0, 0, -1)},

@@ -34,36 +34,21 @@ func (c *chooser) isManner(m longterm.Memory) bool {
 	return registry.Live().MemoryType(string(m.Type)).Manner && c.has(block.Manner)
 }
 
-// standingFacts chooses memories that every prompt has. The newest is the most valuable, and what holds until a plan
-// begins more so than the plan; they are written in the order in which they came up.
+// standingFacts chooses memories that every prompt has. What holds today is the most valuable, and of that the newest;
+// what is to come tells nothing of today. They are written in the order in which they came up.
 func standingFacts(
 	c *chooser, slot *Slot, memories []longterm.Memory, stands func(longterm.Memory) bool,
 ) []*Candidate {
 	newest := longterm.NewestFirst(memories)
 	var candidates []*Candidate
-	for _, i := range byWorth(newest) {
-		if m := newest[i]; stands(m) {
-			e := claimMemory(c, m, slot.Block)
-			e.Position = -i
-			candidates = append(candidates, capChars(e, slot))
+	for _, isAhead := range []bool{false, true} {
+		for i, m := range newest {
+			if stands(m) && m.From.IsAhead(c.Now.In(c.Zone)) == isAhead {
+				e := claimMemory(c, m, slot.Block)
+				e.Position = -i
+				candidates = append(candidates, capChars(e, slot))
+			}
 		}
 	}
 	return markFresh(c, capItems(candidates, slot))
-}
-
-// byWorth returns the places of memories, newest first, by their worth: what holds until a plan begins comes directly
-// before the plan, which tells nothing of what holds today.
-func byWorth(newest []longterm.Memory) []int {
-	places, order := map[string]int{}, make([]int, len(newest))
-	for i, m := range newest {
-		places[m.ID], order[i] = i, i
-	}
-	worth := func(i int) int {
-		if plan, ok := places[newest[i].SupersededBy]; ok {
-			return 2 * plan
-		}
-		return 2*i + 1
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return worth(a) - worth(b) })
-	return order
 }
