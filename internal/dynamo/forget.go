@@ -71,10 +71,10 @@ func traceOf(m longterm.Memory, at time.Time) table.Item {
 // forgottenOf is the inverse of traceOf. Traces of earlier versions have only the time of the deletion.
 func forgottenOf(it table.Item) longterm.Forgotten {
 	f := longterm.Forgotten{
-		Content: longterm.LikenessOf(it.Bytes(table.AttrLikeness)),
-		About:   longterm.LikenessOf(it.Bytes(table.AttrAboutWords)),
-		Names:   longterm.LikenessOf(it.Bytes(table.AttrNames)),
-		At:      it.Time(table.AttrAskedAt), Rejected: it.Bool(table.AttrRejected),
+		MemoryID: it.String(table.AttrMemoryID), Content: longterm.LikenessOf(it.Bytes(table.AttrLikeness)),
+		About: longterm.LikenessOf(it.Bytes(table.AttrAboutWords)),
+		Names: longterm.LikenessOf(it.Bytes(table.AttrNames)),
+		At:    it.Time(table.AttrAskedAt), Rejected: it.Bool(table.AttrRejected),
 	}
 	if f.At.IsZero() {
 		f.At = it.Time(table.AttrDeletedAt)

@@ -4,6 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -67,4 +71,51 @@ func TestReplacedIsDeletedMeanwhile(t *testing.T) {
 	e.say(t, "b", "fact: 5 mg")
 	e.extract(t, "b")
 	e.wantValid(t, "fact: 5 mg")
+}
+
+// TestRepeatedIsDeletedMeanwhile deletes the memory that a fact repeats while the model works: with its message, as an
+// edit of that does, or by itself, as the user does who wants it forgotten. Only then the fact is not noted.
+func TestRepeatedIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		remove func(e *echo, m longterm.Memory) error
+		want   []string
+	}{
+		{func(e *echo, m longterm.Memory) error {
+			return e.stores.Erasure(noIndex{}, e.clock).DeleteMessage(t.Context(), e.user, "a", m.MessageIDs[0])
+		}, []string{"fact: peanuts can kill"}},
+		{func(e *echo, m longterm.Memory) error { return e.stores.Memories.Delete(t.Context(), e.user, m.ID) }, nil},
+	} {
+		e := newEcho(t)
+		e.safety, e.repeats = "health", "fact: allergic to nuts"
+		e.say(t, "a", e.repeats)
+		e.extract(t, "a")
+		known := e.memories(t)[0]
+		e.while = func() {
+			e.while = nil
+			check.OK(t, tt.remove(e, known))
+		}
+		e.say(t, "b", "fact: peanuts can kill")
+		e.extract(t, "b")
+		e.wantValid(t, tt.want...)
+	}
+}
+
+// TestPromiseOfAnEditedMessage edits the message of a promise. The promise of the old message is no open loop of which
+// the model knows, and so it notes that of the new one.
+func TestPromiseOfAnEditedMessage(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.say(t, "a", "I'll buy a pen")
+	e.model = script(`{"facts":[],"ended":[],"openLoops":[{"content":"Buy a pen","confidence":0.9,"messageIds":["m1"]}],` +
+		`"closedLoops":[]}`)
+	e.extract(t, "a")
+	_, _, err := e.stores.Deletion.Truncate(t.Context(), e.user, conversation.Truncation{
+		SessionID: "a", AfterSeq: new(int),
+		Replacement: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "I'll buy a pen today"}},
+	}, indexing.MessageVectorIDs, e.clock())
+	check.OK(t, err)
+	e.model = e
+	e.extract(t, "a")
+	check.Lacks(t, e.inputs[len(e.inputs)-1], "Buy a pen", "the model reads")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/throughline/throughline/internal/llm"
@@ -17,7 +18,7 @@ type echo struct {
 	failed error
 	inputs []string
 	// supersedes and repeats are what the facts name, where the prompt has a memory with that content.
-	supersedes string
+	supersedes, repeats string
 	// safety is what the facts are about.
 	safety string
 }
@@ -37,7 +38,7 @@ func (e *echo) Complete(_ context.Context, r llm.Request) (llm.Completion, error
 	for _, m := range newMessage.FindAllStringSubmatch(input, -1) {
 		facts = append(facts, map[string]any{
 			"type": "PROFILE", "content": m[2], "confidence": 0.9, "messageIds": []string{m[1]}, "safety": e.safety,
-			"repeats": "", "supersedes": knownIDs(input, e.supersedes),
+			"repeats": strings.Join(knownIDs(input, e.repeats), ""), "supersedes": knownIDs(input, e.supersedes),
 		})
 	}
 	none := []any{}

@@ -48,9 +48,8 @@ func (p *planner) addFact(f fact) {
 	}
 	same, exists := p.memoryOf(s.Repeats)
 	exists = exists && s.decideRepeat(same)
-	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
-	if s.Repeats != "" && p.ids[s.Repeats] != "" && !exists && !slices.ContainsFunc(p.forget, isAnew) {
-		return // the user has deleted what the fact repeats while the model worked
+	if !exists && s.repeatsEnded(p) {
+		return
 	}
 	if !exists {
 		same = p.equalMemory(s.fact)
@@ -80,6 +79,17 @@ func (p *planner) addFact(f fact) {
 	for _, old := range p.supersededBy(s) {
 		s.takePlace(p, old, same)
 	}
+}
+
+// repeatsEnded reports whether a fact repeats a memory that has ended or that the user has deleted while the model
+// worked, and does not say it anew. One that went with its messages only is said again, as by an edit of these.
+func (s statement) repeatsEnded(p *planner) bool {
+	id := p.ids[s.Repeats]
+	is := func(m longterm.Memory) bool { return m.ID == id }
+	isForgotten := func(f longterm.Forgotten) bool { return f.MemoryID == id }
+	isAnew := func(m longterm.Memory) bool { return is(m) && s.at.After(m.ValidUntil) }
+	return id != "" && !slices.ContainsFunc(p.forget, isAnew) && (slices.ContainsFunc(p.known.Memories, is) ||
+		slices.ContainsFunc(p.past, is) || slices.ContainsFunc(p.known.Forgotten, isForgotten))
 }
 
 // takePlace has the memory of a fact take the place of another one. A plan that is put off did not begin on its day: it

@@ -354,39 +354,44 @@ func (w *worker) savePart(ctx context.Context, p *planner, a answer, of window, 
 }
 
 // visible returns the ids of the memories and todos that may be compared with what the session says. A user may keep
-// contexts or sessions apart: then one counts only where a prompt of the session may tell it.
+// contexts or sessions apart: then one counts only where a prompt of the session may tell it. A promise whose messages
+// were deleted, as those of an edited turn, is about to go, too.
 func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, error) {
 	visible := map[string]bool{}
 	isApart := w.prefs.SeparatesContexts()
+	memories := slices.Concat(known.Memories, known.Past)
+	todos := slices.Concat(known.Todos, known.PastTodos)
 	from := map[string]conversation.Message{}
-	if isApart {
-		var ids []string
-		for _, m := range slices.Concat(known.Memories, known.Past) {
+	var ids []string
+	for _, m := range memories {
+		if isApart {
 			ids = append(ids, m.MessageIDs...)
 		}
-		for _, t := range slices.Concat(known.Todos, known.PastTodos) {
+	}
+	hasDeleted := len(w.session.Deleted) > 0
+	for _, t := range todos {
+		if isApart || hasDeleted {
 			ids = append(ids, t.MessageIDs...)
 		}
-		slices.Sort(ids)
-		hits, err := w.Store.Resolve(ctx, w.user, w.session.Generation, slices.Compact(ids))
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range hits {
-			if h.Message != nil {
-				from[h.Message.ID] = *h.Message
-			}
+	}
+	slices.Sort(ids)
+	hits, err := w.Store.Resolve(ctx, w.user, w.session.Generation, slices.Compact(ids))
+	for _, h := range hits {
+		if h.Message != nil {
+			from[h.Message.ID] = *h.Message
 		}
 	}
 	isHidden := func(id string) bool {
 		said, ok := from[id]
 		return isApart && (!ok || !w.sees(said))
 	}
-	for _, m := range slices.Concat(known.Memories, known.Past) {
+	for _, m := range memories {
 		visible[m.ID] = m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
 	}
-	for _, t := range slices.Concat(known.Todos, known.PastTodos) {
-		visible[t.ID] = !slices.ContainsFunc(t.MessageIDs, isHidden)
+	stays := func(id string) bool { return from[id].ID != "" }
+	for _, t := range todos {
+		isGone := hasDeleted && len(t.MessageIDs) > 0 && !slices.ContainsFunc(t.MessageIDs, stays)
+		visible[t.ID] = !isGone && !slices.ContainsFunc(t.MessageIDs, isHidden)
 	}
-	return visible, nil
+	return visible, err
 }

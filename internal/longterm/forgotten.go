@@ -8,6 +8,8 @@ import (
 
 // Forgotten is what stays of a memory that the user asked to forget, or deleted. It does not have the text.
 type Forgotten struct {
+	// MemoryID is the memory's id, empty where it is not known.
+	MemoryID string
 	// Content and About are the likenesses of what it said and of whom it was about, Names that of the names in it.
 	Content, About, Names Likeness
 	// At is when the user asked for it. What is said later is a new statement.
