@@ -121,7 +121,7 @@ func TestSaveExtraction(t *testing.T) {
 		t.Fatalf("known is %+v", b.Known)
 	}
 	fact := newFact("new", start)
-	old.ValidUntil, old.SupersededBy = start, fact.ID
+	old.ValidUntil, old.SupersededBy = start.AddDate(-1, 0, 0), fact.ID // no prompt tells that any more
 	todo.Status, todo.CompletedAt = longterm.TodoCompleted, start
 	opened := longterm.Todo{
 		ID: longterm.NewTodoID(start, repeated("o")), CoachID: "c1", Content: "write", Status: longterm.Pending,

@@ -126,7 +126,7 @@ func (s *statement) decideRepeat(m *longterm.Memory) bool {
 // endOf returns the memory that says the same as one that is read late, and has ended since that was said.
 func endOf(m longterm.Memory, past []longterm.Memory) (by longterm.Memory, ok bool) {
 	for _, ended := range past {
-		isEnd := ended.EndedReason == longterm.EndedOver || ended.EndedReason == longterm.EndedFalse
+		isEnd := ended.WithEnd(m.SaidAt).EndedReason != longterm.EndedReplaced
 		if isEnd && ended.ValidUntil.After(m.SaidAt) && longterm.NewForgotten(ended, ended.ValidUntil).Covers(m) {
 			return ended, true
 		}

@@ -16,19 +16,33 @@ import (
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
-// TestReadAfterItsEnd imports two old messages after what they say was over. What says the same ends at once, and the
-// model sees what has ended since, with its day.
+// TestReadAfterItsEnd imports two old messages after what they say was over, as the user or the app has said. What says
+// the same ends at once, and the model sees what has ended since, with its day.
 func TestReadAfterItsEnd(t *testing.T) {
 	t.Parallel()
+	end := `{"facts":[],"ended":[{"id":"k1","reason":"over","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`
+	testReadAfter(t, func(e *echo, _ string) {
+		e.model = script(end)
+		e.say(t, "b", "Off warfarin for good")
+		e.extract(t, "b")
+	})
+	testReadAfter(t, func(e *echo, known string) {
+		_, err := e.stores.Memories.Update(t.Context(), e.user, known, func(m *longterm.Memory) error {
+			m.ValidUntil = e.clock()
+			return nil
+		})
+		check.OK(t, err)
+	})
+}
+
+func testReadAfter(t *testing.T, end func(e *echo, known string)) {
+	t.Helper()
 	e := newEcho(t)
 	e.safety = "health"
 	e.say(t, "a", "fact: takes warfarin 3 mg")
 	e.extract(t, "a")
 	e.advance(20 * 24 * time.Hour)
-	end := `{"facts":[],"ended":[{"id":"k1","reason":"over","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`
-	e.model = script(end)
-	e.say(t, "b", "Off warfarin for good")
-	e.extract(t, "b")
+	end(e, e.memories(t)[0].ID)
 	ended := e.clock()
 	e.advance(time.Minute)
 	e.model = e

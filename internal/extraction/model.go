@@ -293,7 +293,7 @@ func (p *planner) memoryLine(name string, m longterm.Memory) string {
 	if !m.Until.IsZero() {
 		words = append(words, "until "+m.Until.String())
 	}
-	if !p.isWish && m.EndedReason != "" && !m.HeldAt(p.now) {
+	if !p.isWish && !m.ValidUntil.IsZero() && !m.HeldAt(p.now) {
 		words = append(words, "ended "+m.ValidUntil.In(p.zone).Format(time.DateOnly))
 	}
 	return fmt.Sprintf("- [%s] %s: %s", strings.Join(words, ", "), m.Type, safeLine(m.Content, maxContentRunes))

@@ -81,7 +81,7 @@ func MemoryKind() Kind[Memory] {
 	return Kind[Memory]{
 		Name: "memory", ID: func(m *Memory) *string { return &m.ID }, Created: Memory.Created,
 		At:     func(m Memory) time.Time { return m.CreatedAt },
-		Needed: func(m Memory, now time.Time) bool { return holds(m, now) || m.corrects(now) || m.HasLapsed(now) },
+		Needed: func(m Memory, now time.Time) bool { return holds(m, now) || m.corrects(now) },
 		Limit:  200, MaxBytes: 256 << 10, Keep: func(m Memory, now time.Time) bool { return m.Pinned && holds(m, now) },
 		Before:  func(a, b Memory) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID, b.ID)) },
 		Content: func(m Memory) string { return m.Content + " " + m.About },

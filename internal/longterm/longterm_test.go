@@ -44,10 +44,13 @@ func TestEndsStayLive(t *testing.T) {
 	now := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
 	needed := longterm.MemoryKind().Needed
 	for _, reason := range []longterm.EndedReason{
-		longterm.EndedOver, longterm.EndedFalse, longterm.EndedReplaced, longterm.EndedForgotten,
+		longterm.EndedOver, longterm.EndedFalse, longterm.EndedReplaced, longterm.EndedForgotten, "",
 	} {
 		for days, want := range map[int][2]bool{179: {true, true}, 181: {false, true}, 4000: {false, true}} {
 			m := longterm.Memory{MessageIDs: []string{"m"}, ValidUntil: now.AddDate(0, 0, -days), EndedReason: reason}
+			if days == 179 && reason == "" { // the app has named its successor only
+				m.ValidUntil, m.UpdatedAt, m.SupersededBy = time.Time{}, m.ValidUntil, "by"
+			}
 			pinned := m
 			pinned.Pinned = true
 			isTold := reason != longterm.EndedForgotten

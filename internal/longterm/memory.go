@@ -161,9 +161,30 @@ func (m Memory) HasEnd() bool {
 // end is told for as long as there is room.
 const correctsFor = 180 * 24 * time.Hour
 
+// WithEnd returns a memory with when and why it ended, also where the app has named only its successor, its last day or
+// the time.
+func (m Memory) WithEnd(now time.Time) Memory {
+	switch {
+	case !m.ValidUntil.IsZero():
+	case m.SupersededBy != "":
+		m.ValidUntil = m.UpdatedAt
+	case m.HasLapsed(now), m.EndedReason != "":
+		m.ValidUntil = m.Until.End(now.Location())
+	}
+	switch {
+	case m.EndedReason != "" || m.ValidUntil.IsZero():
+	case m.SupersededBy != "":
+		m.EndedReason = EndedReplaced
+	default:
+		m.EndedReason = EndedOver
+	}
+	return m
+}
+
 // corrects reports whether the memory has ended, lately or pinned, and messages may say it, or the one in its place may
 // lapse.
 func (m Memory) corrects(now time.Time) bool {
+	m = m.WithEnd(now)
 	return m.EndedReason != "" && m.EndedReason != EndedForgotten && !m.ValidUntil.After(now) &&
 		(m.Pinned || len(m.MessageIDs) > 0 && now.Sub(m.ValidUntil) < correctsFor)
 }

@@ -40,7 +40,8 @@ func TestCorrectionsTravel(t *testing.T) {
 	w := newFixture()
 	p, r := recalled(w, says(0, "I live in Porto."), says(1, "I have a dog."), says(2, "I am a pirate king."),
 		says(3, "I work as a nurse."), says(4, "I lived in Rome until I moved. "+strings.Repeat("Rome is loud. ", 60)),
-		says(5, "I take 22 units."), answers(6, "Then 22 it is."), says(7, "I weigh 80 kilos."), says(8, "I own a boat."))
+		says(5, "I take 22 units."), answers(6, "Then 22 it is."), says(7, "I weigh 80 kilos."), says(8, "I own a boat."),
+		says(9, "I play the harp."), says(10, "I drive a van."), says(11, "I rent a flat."))
 	day := now.AddDate(0, 0, -9)
 	p.snapshot.Memories = []longterm.Memory{
 		ended("porto", "faro", longterm.EndedReplaced, day, "msg_past_1"),
@@ -61,6 +62,13 @@ func TestCorrectionsTravel(t *testing.T) {
 			MessageIDs: []string{"msg_past_9"},
 		},
 		ended("rome", "lagos", longterm.EndedReplaced, day, "msg_past_5"),
+		// The app has ended these, and given the time alone, the successor alone, and the last day with a reason.
+		ended("harp", "", "", day, "msg_past_10"),
+		{ID: "van", Content: "Drives a van.", SupersededBy: "bus", UpdatedAt: day, MessageIDs: []string{"msg_past_11"}},
+		{
+			ID: "flat", Content: "Rents a flat.", Until: check.Got(longterm.ParseMoment("2026-01-26"))(t),
+			EndedReason: longterm.EndedOver, MessageIDs: []string{"msg_past_12"},
+		},
 	}
 	for budget := 256; budget < 4000; budget += 61 {
 		r.Budget = &prompt.Budget{Tokens: budget}
@@ -73,6 +81,9 @@ func TestCorrectionsTravel(t *testing.T) {
 			"I am a pirate king.": " (not true, the user said on 27 January 2026)",
 			"I work as a nurse.":  "\n",
 			"I own a boat.":       "\n",
+			"I play the harp.":    " (over since 27 January 2026)",
+			"I drive a van.":      " (since replaced on 27 January 2026)",
+			"I rent a flat.":      " (over since 27 January 2026)",
 		} {
 			if _, rest, told := strings.Cut(text, "[User] "+said); told && !strings.HasPrefix(rest+"\n", mark) {
 				t.Errorf("%d tokens: %q is followed by %.80q", budget, said, rest)
@@ -84,7 +95,7 @@ func TestCorrectionsTravel(t *testing.T) {
 		if strings.Contains(text, "Rome is loud") && !strings.Contains(text, "… (since replaced on 27 January 2026: The") {
 			t.Errorf("%d tokens: a long message lost its mark:\n%s", budget, text)
 		}
-		if budget > 3000 && strings.Count(text, "since replaced") != 3 {
+		if budget > 3000 && strings.Count(text, "since replaced") != 4 {
 			t.Errorf("%d tokens: marks are missing:\n%s", budget, text)
 		}
 	}

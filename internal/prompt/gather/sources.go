@@ -161,9 +161,7 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	}
 	statements := map[string]int{}
 	for _, m := range snapshot.Memories {
-		if m.HasLapsed(src.Now.In(src.Zone)) {
-			m.EndedReason, m.ValidUntil = longterm.EndedOver, m.Until.End(src.Zone)
-		}
+		m = m.WithEnd(src.Now.In(src.Zone))
 		switch {
 		case m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m):
 			src.Withheld.Memories++
