@@ -24,27 +24,19 @@ func NewMemoryHistory(db *DB) *MemoryHistory {
 	return &MemoryHistory{db, NewMemoryStore(db), NewDeletionStore(db), NewExtractionStore(db)}
 }
 
-// historyPage is how many memories one read of a history returns, historyPages how many reads there are at most.
-const historyPage, historyPages = 100, 20
+// historyMemories is how many memories a history is looked for in.
+const historyMemories = 2_000
 
 // History returns what a memory replaced, itself, and what replaced it, oldest first, each with its messages that are
-// still there. It looks for them among the user's 2,000 newest memories.
+// still there. It looks for them among the user's newest memories.
 func (s *MemoryHistory) History(ctx context.Context, user conversation.UserID, id string) ([]longterm.Past, error) {
 	self, _, err := s.find(ctx, user, id)
 	if err != nil {
 		return nil, err
 	}
-	var all []longterm.Memory
-	page := conversation.Page{Limit: historyPage}
-	for range historyPages {
-		memories, next, err := s.memories.List(ctx, user, page)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, memories...); next == "" {
-			break
-		}
-		page.After = next
+	all, err := longterm.Newest(ctx, user, s.memories, historyMemories)
+	if err != nil {
+		return nil, err
 	}
 	if !slices.ContainsFunc(all, func(m longterm.Memory) bool { return m.ID == id }) {
 		all = append(all, self.value)

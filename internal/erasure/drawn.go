@@ -10,9 +10,6 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// recordPage is how many memories or todos are read at once.
-const recordPage = 200
-
 // noneIsDeleted is for messages that are gone already.
 func noneIsDeleted(string, Source) bool { return false }
 
@@ -72,31 +69,25 @@ type drawn[T any] struct {
 // delete deletes the records without a message that stays, and returns their ids. What they ended holds again before,
 // so that a deletion that is repeated does it, too.
 func (d drawn[T]) delete(ctx context.Context, user conversation.UserID) ([]string, error) {
+	records, err := longterm.Newest(ctx, user, d.records, 0)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, r := range records {
+		_, messages, endedBy := d.of(r)
+		all = append(append(all, messages...), endedBy...)
+	}
+	isGone, err := d.isGone(ctx, all)
+	if err != nil {
+		return nil, err
+	}
 	deleted, kept, undone := map[string]T{}, map[string]T{}, map[string]bool{}
-	for page := (conversation.Page{Limit: recordPage}); ; {
-		records, next, err := d.records.List(ctx, user, page)
-		if err != nil {
-			return nil, err
-		}
-		var all []string
-		for _, r := range records {
-			_, messages, endedBy := d.of(r)
-			all = append(append(all, messages...), endedBy...)
-		}
-		isGone, err := d.isGone(ctx, all)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			id, messages, endedBy := d.of(r)
-			if isGone(messages) {
-				deleted[id] = r
-			} else {
-				kept[id], undone[id] = r, isGone(endedBy)
-			}
-		}
-		if page.After = next; next == "" {
-			break
+	for _, r := range records {
+		if id, messages, endedBy := d.of(r); isGone(messages) {
+			deleted[id] = r
+		} else {
+			kept[id], undone[id] = r, isGone(endedBy)
 		}
 	}
 	for id, r := range kept {

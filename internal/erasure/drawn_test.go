@@ -46,6 +46,48 @@ func TestDeletedPlan(t *testing.T) {
 	}
 }
 
+// TestChangedPlan changes a medicine that is to replace another one next week, as an app does. The other one holds
+// until the day before the new one begins, and on where it never does.
+func TestChangedPlan(t *testing.T) {
+	s := newFixture(t)
+	day := func(n int) longterm.Moment {
+		return longterm.Moment{Day: s.Time().AddDate(0, 0, n).Format(time.DateOnly)}
+	}
+	memories := erasure.NewMemories(s.store.Memories, s.Service)
+	create := func(m longterm.Memory) longterm.Memory {
+		stored, _, err := memories.Create(t.Context(), ann, m, conversation.Idempotency{})
+		check.OK(t, err)
+		return stored
+	}
+	const always = 99
+	for name, tt := range map[string]struct {
+		change func(*longterm.Memory)
+		last   int // the last day of the other one
+	}{
+		"words":              {func(m *longterm.Memory) { m.Content += ", twice a day" }, 6},
+		"put off":            {func(m *longterm.Memory) { m.From = day(14) }, 13},
+		"brought forward":    {func(m *longterm.Memory) { m.From = day(3) }, 2},
+		"begun":              {func(m *longterm.Memory) { m.From, m.Status = longterm.Moment{}, "" }, -1},
+		"of no day":          {func(m *longterm.Memory) { m.From = longterm.Moment{} }, always},
+		"ended":              {func(m *longterm.Memory) { m.ValidUntil = s.Time() }, always},
+		"ended soon":         {func(m *longterm.Memory) { m.ValidUntil = s.Time().Add(time.Hour) }, always},
+		"over before it was": {func(m *longterm.Memory) { m.Until = day(-1) }, always},
+	} {
+		plan := create(longterm.Memory{Content: "candesartan, " + name, Status: longterm.Planned, From: day(7)})
+		other := create(longterm.Memory{Content: "ramipril, " + name}.GivenWayTo(plan, s.Time().UTC(), s.Time()))
+		_, err := memories.Update(t.Context(), ann, plan.ID, func(m *longterm.Memory) error {
+			tt.change(m)
+			return nil
+		})
+		check.OK(t, err)
+		other = check.Got(memories.Get(t.Context(), ann, other.ID))(t)
+		for n := range 20 {
+			at := s.Time().UTC().AddDate(0, 0, n)
+			check.Equal(t, n <= tt.last, other.HeldAt(at), "%s: the other one holds after %d days", name, n)
+		}
+	}
+}
+
 // TestWhatDeletedMessagesEnded deletes a message, and what it alone has ended holds again: a medicine that another one
 // was to replace, an allergy that was said to be over, a home of before, and a todo.
 func TestWhatDeletedMessagesEnded(t *testing.T) {

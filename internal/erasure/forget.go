@@ -21,6 +21,8 @@ const (
 	forgetAgainAfter   = 5 * time.Minute
 	// answerWithin is how long after a message the answer to it may come.
 	answerWithin = time.Hour
+	// newestRecords is in how many of the newest records of a kind a forgetting looks for what it is about.
+	newestRecords = 1_000
 )
 
 // Forgetting is what the user asked to forget: messages, up to a moment.
@@ -40,7 +42,7 @@ type Forgetting struct {
 func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, f Forgetting,
 ) ([]conversation.Message, error) {
 	if len(f.What.Content) > 0 {
-		memories, err := newest(ctx, user, s.Memories)
+		memories, err := longterm.Newest(ctx, user, s.Memories, newestRecords)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +123,7 @@ func (s *Service) forgetRecords(ctx context.Context, user conversation.UserID, f
 func forgetIn[T any](ctx context.Context, user conversation.UserID, store longterm.Collection[T],
 	isGone func(T) (id string, gone bool),
 ) error {
-	records, err := newest(ctx, user, store)
+	records, err := longterm.Newest(ctx, user, store, newestRecords)
 	if err != nil {
 		return err
 	}
@@ -133,22 +135,6 @@ func forgetIn[T any](ctx context.Context, user conversation.UserID, store longte
 		}
 	}
 	return nil
-}
-
-// newest reads the newest 1,000 records of a collection.
-func newest[T any](ctx context.Context, user conversation.UserID, store longterm.Collection[T]) (all []T, err error) {
-	page := conversation.Page{Limit: recordPage}
-	for range 5 {
-		records, next, err := store.List(ctx, user, page)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, records...)
-		if page.After = next; next == "" {
-			break
-		}
-	}
-	return all, nil
 }
 
 // forgetMade deletes from the index and from stored prompts what was made of a message or summary that is forgotten.
@@ -274,6 +260,34 @@ type Memories struct {
 // NewMemories returns the memories of a store with a service that forgets their messages.
 func NewMemories(store longterm.Collection[longterm.Memory], s *Service) Memories {
 	return Memories{store, s}
+}
+
+// Update changes a memory. What gives way to a plan does so on the day that the plan has then. It holds on if the plan
+// never begins.
+func (m Memories) Update(ctx context.Context, user conversation.UserID, id string,
+	change func(*longterm.Memory) error,
+) (after longterm.Memory, err error) {
+	var before longterm.Memory
+	after, err = m.Collection.Update(ctx, user, id, func(v *longterm.Memory) error {
+		before = *v
+		return change(v)
+	})
+	now := m.service.Now().UTC()
+	begins := func(m longterm.Memory) bool {
+		if start := m.From.Start(time.UTC); start.After(now) {
+			return m.HeldAt(start)
+		}
+		return m.HeldAt(now)
+	}
+	isSame := before.From == after.From && begins(before) == begins(after)
+	if err != nil || isSame || !before.From.IsAhead(now) && !after.From.IsAhead(now) {
+		return after, err
+	}
+	return after, longterm.GiveBack(ctx, m.Collection, user, before, nil, func(old *longterm.Memory) {
+		if begins(after) && !old.StaysBeside(after) {
+			*old = old.GivenWayTo(after, now, now)
+		}
+	})
 }
 
 // Delete deletes a memory, and then forgets the messages that it was drawn from. Where that fails, the sweep goes on

@@ -11,11 +11,11 @@ import (
 // the user asks to forget is deleted, also what the app has pinned.
 func (p *planner) endMemory(e ending) {
 	ids, at := p.evidence(e.MessageIDs)
-	m, ok := p.memoryOf(e.ID)
-	if !ok {
-		m, ok = e.pastOf(p, at)
+	m := p.memoryOf(e.ID)
+	if m == nil {
+		m = e.pastOf(p, at)
 	}
-	if !ok || len(ids) == 0 || m.AsOf().After(at) {
+	if m == nil || len(ids) == 0 || m.AsOf().After(at) {
 		return
 	}
 	switch e.Reason {
@@ -42,18 +42,18 @@ func (p *planner) endMemory(e ending) {
 
 // pastOf returns the memory that an ending names, where it has ended already. The user may ask to forget it. Or a
 // message that is read late ends it earlier than is known: then it does not hold again when its successor is denied.
-func (e ending) pastOf(p *planner, at time.Time) (*longterm.Memory, bool) {
+func (e ending) pastOf(p *planner, at time.Time) *longterm.Memory {
 	is := func(m longterm.Memory) bool { return m.ID == p.ids[e.ID] }
 	i := slices.IndexFunc(p.past, is)
 	live := slices.IndexFunc(p.memories, func(m *longterm.Memory) bool { return is(*m) })
 	switch {
 	case i < 0:
 	case e.Reason == longterm.EndedForgotten:
-		return new(p.past[i]), true
+		return new(p.past[i])
 	case live >= 0 && p.past[i].ValidUntil.After(at):
-		return p.memories[live], true
+		return p.memories[live]
 	}
-	return nil, false
+	return nil
 }
 
 func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time, by []string) {

@@ -46,12 +46,11 @@ func (p *planner) addFact(f fact) {
 	if !ok {
 		return
 	}
-	same, exists := p.memoryOf(s.Repeats)
-	exists = exists && s.decideRepeat(same)
-	if !exists && s.repeatsEnded(p) {
+	same := p.memoryOf(s.Repeats)
+	switch {
+	case same == nil && s.repeatsEnded(p):
 		return
-	}
-	if !exists {
+	case same == nil || !s.decideRepeat(same):
 		same = p.equalMemory(s.fact)
 	}
 	switch {
@@ -67,7 +66,12 @@ func (p *planner) addFact(f fact) {
 	default:
 		same = p.newMemory(s)
 		if p.forgotten[forgottenKey(memoryKey, same.Content, same.About)] || p.isForgotten(*same) {
-			p.forgetMessages = append(p.forgetMessages, saidBefore(p.known.Forgotten, *same)...)
+			isSince := func(f longterm.Forgotten) bool {
+				return !f.Rejected && same.SaidAt.Before(f.At) && f.Covers(*same)
+			}
+			if slices.ContainsFunc(p.known.Forgotten, isSince) { // it is read late, as an import is
+				p.forgetMessages = append(p.forgetMessages, same.MessageIDs...)
+			}
 			return
 		}
 		p.newMemories = append(p.newMemories, same)
@@ -88,8 +92,9 @@ func (s statement) repeatsEnded(p *planner) bool {
 	is := func(m longterm.Memory) bool { return m.ID == id }
 	isForgotten := func(f longterm.Forgotten) bool { return f.MemoryID == id }
 	isAnew := func(m longterm.Memory) bool { return is(m) && s.at.After(m.ValidUntil) }
-	return id != "" && !slices.ContainsFunc(p.forget, isAnew) && (slices.ContainsFunc(p.known.Memories, is) ||
-		slices.ContainsFunc(p.past, is) || slices.ContainsFunc(p.known.Forgotten, isForgotten))
+	isKnown := slices.ContainsFunc(slices.Concat(p.known.Memories, p.past), is)
+	return id != "" && (isKnown || slices.ContainsFunc(p.known.Forgotten, isForgotten)) &&
+		!slices.ContainsFunc(p.forget, isAnew)
 }
 
 // takePlace has the memory of a fact take the place of another one. A plan that is put off did not begin on its day: it
@@ -184,33 +189,22 @@ func (p *planner) isForgotten(m longterm.Memory) bool {
 	return slices.ContainsFunc(forgotten, func(f longterm.Forgotten) bool { return f.Covers(m) })
 }
 
-// saidBefore returns the messages of a memory that is not stored, where the user has asked later to forget what it
-// says. They are read late, as those of an import are, and are forgotten, too.
-func saidBefore(forgotten []longterm.Forgotten, m longterm.Memory) []string {
-	if slices.ContainsFunc(forgotten, func(f longterm.Forgotten) bool {
-		return !f.Rejected && m.SaidAt.Before(f.At) && f.Covers(m)
-	}) {
-		return m.MessageIDs
-	}
-	return nil
-}
-
-// memoryOf returns the known memory of a short id, if it may be compared and is valid.
-func (p *planner) memoryOf(short string) (*longterm.Memory, bool) {
+// memoryOf returns the known memory of a short id, nil where it is not valid or may not be compared.
+func (p *planner) memoryOf(short string) *longterm.Memory {
 	for _, m := range p.memories {
 		if m.ID == p.ids[short] && p.isComparable(m) {
-			return m, true
+			return m
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // equalMemory returns a valid memory with the content of a fact about the same person, nil where there is none.
 func (p *planner) equalMemory(f fact) *longterm.Memory {
 	want := longterm.Normalize(f.Content)
-	valid := slices.DeleteFunc(slices.Clone(p.memories), func(m *longterm.Memory) bool { return !p.isComparable(m) })
-	for _, m := range slices.Concat(p.newMemories, valid) {
-		if longterm.Normalize(m.Content) == want && longterm.IsSameSubject(m.About, f.About) {
+	for i, m := range slices.Concat(p.newMemories, p.memories) {
+		if (i < len(p.newMemories) || p.isComparable(m)) && longterm.Normalize(m.Content) == want &&
+			longterm.IsSameSubject(m.About, f.About) {
 			return m
 		}
 	}
@@ -326,8 +320,8 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	if isAppPinned(old) || old.StaysBeside(*by) || by.Status == longterm.Waiting {
 		return
 	}
-	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" &&
-		!by.From.IsAhead(replaced.In(p.zone)) {
+	isReplacedLater := old.SupersededBy != "" && old.ValidUntil.After(replaced)
+	if isReplacedLater && old.SupersededBy != by.ID && by.SupersededBy == "" && !by.From.IsAhead(replaced.In(p.zone)) {
 		by.ValidUntil, by.SaidUntil = old.ValidUntil, by.Until
 		if old.Until != old.SaidUntil && !by.Until.IsOver(old.ValidUntil.In(p.zone)) {
 			by.Until = old.Until
@@ -363,11 +357,6 @@ func notLater(at, now time.Time) time.Time {
 		return now.UTC()
 	}
 	return at
-}
-
-// isReplacedLater reports whether another memory takes the place of one after that time.
-func isReplacedLater(m *longterm.Memory, at time.Time) bool {
-	return m.SupersededBy != "" && m.ValidUntil.After(at)
 }
 
 // inherit gives what a memory was to take the place of later to the one that takes its own place, or that it has become

@@ -18,9 +18,9 @@ func (p *planner) openLoop(l openLoop) {
 		p.forgotten[forgottenKey(todoKey, content, "")] {
 		return
 	}
-	open := slices.DeleteFunc(slices.Clone(p.todos), func(t *longterm.Todo) bool { return !p.isOpen(t) })
-	for _, t := range append(open, p.newTodos...) {
-		if longterm.Normalize(t.Content) == longterm.Normalize(content) {
+	for i, t := range slices.Concat(p.newTodos, p.todos) {
+		isOpen := i < len(p.newTodos) || p.isOpen(t)
+		if isOpen && longterm.Normalize(t.Content) == longterm.Normalize(content) {
 			return
 		}
 	}

@@ -183,7 +183,7 @@ func (p *planner) validMemories() []longterm.Memory {
 // these are those that it had replaced: they hold again.
 func (p *planner) supersededBy(s statement) (out []*longterm.Memory) {
 	for _, name := range s.Supersedes {
-		if old, ok := p.memoryOf(name); ok {
+		if old := p.memoryOf(name); old != nil {
 			out = append(out, old)
 			continue
 		}

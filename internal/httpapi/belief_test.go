@@ -139,6 +139,8 @@ func TestMemoriesEndForAReason(t *testing.T) {
 		{object{"endedReason": "replaced", "supersededBy": "x"}, 200, "replaced", false},
 		{object{"endedReason": "over", "supersededBy": nil, "until": "2026-02-01"}, 200, "over", false},
 		{object{"until": nil}, 200, nil, true},
+		{object{"endedReason": "replaced", "supersededBy": "x", "validUntil": "2999-01-01T00:00:00Z"}, 200, "replaced", true},
+		{object{"validUntil": nil}, 200, nil, true},
 	} {
 		change := as("ann", "PATCH", at, step.patch)
 		if step.status == 422 {

@@ -117,7 +117,11 @@ func (p changedMemory) complete(s *server, m *longterm.Memory) error {
 	if p.Content != nil {
 		m.Tokens = s.tokens.Count(m.Content)
 	}
-	if !m.HasEnd() && !p.EndedReason.set {
+	holdsAgain := p.ValidUntil.set && m.ValidUntil.IsZero() && !p.SupersededBy.set
+	if holdsAgain {
+		m.SupersededBy = ""
+	}
+	if (holdsAgain || !m.HasEnd()) && !p.EndedReason.set {
 		m.EndedReason = "" // it goes with the end
 	}
 	if p.From.set && p.Until.set { // until alone may also call off what was to begin

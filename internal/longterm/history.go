@@ -51,7 +51,7 @@ func (m Memory) isRejected() bool { return m.Status == Waiting && m.EndedReason 
 
 // Restored returns a memory that holds again from a time.
 func (m Memory) Restored(now time.Time) Memory {
-	if !m.SaidUntil.IsZero() {
+	if !m.SaidUntil.IsZero() || m.endsBeforeADay() {
 		m.Until, m.SaidUntil = m.SaidUntil, Moment{}
 	}
 	if m.Until.IsOver(InLastZone(now)) {
@@ -61,35 +61,32 @@ func (m Memory) Restored(now time.Time) Memory {
 	return m
 }
 
-// GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted or denied. A
-// plan that gave way before its day, or was put off, stays given up. The zone is the user's, nil where it is not known.
-func GiveBack(
-	ctx context.Context, memories Collection[Memory], user conversation.UserID, by Memory, zone *time.Location,
+// GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted or denied, and
+// changes them further where then is set. A plan that gave way before its day, or was put off, stays given up. The zone
+// is the user's, nil where it is not known.
+func GiveBack(ctx context.Context, memories Collection[Memory], user conversation.UserID, by Memory,
+	zone *time.Location, then ...func(*Memory),
 ) error {
 	zone = cmp.Or(zone, lastZone)
 	deleted := map[string]Memory{by.ID: by}
-	for page := (conversation.Page{Limit: 200}); ; {
-		found, next, err := memories.List(ctx, user, page)
-		if err != nil {
+	all, err := Newest(ctx, user, memories, 0)
+	for _, m := range all {
+		isPutOff := by.Status == Planned && by.From.IsAhead(m.ValidUntil.In(firstZone))
+		isGivenUp := m.Status == Planned && (m.From.IsZero() || m.From.IsAhead(m.ValidUntil.In(zone)) || isPutOff)
+		if _, ok := m.WithoutEnd(false, deleted); !ok || isGivenUp {
+			continue
+		}
+		if _, err := memories.Update(ctx, user, m.ID, func(m *Memory) error {
+			*m, _ = m.WithoutEnd(false, deleted)
+			for _, change := range then {
+				change(m)
+			}
+			return nil
+		}); err != nil {
 			return err
 		}
-		for _, m := range found {
-			isPutOff := by.Status == Planned && by.From.IsAhead(m.ValidUntil.In(firstZone))
-			isGivenUp := m.Status == Planned && (m.From.IsZero() || m.From.IsAhead(m.ValidUntil.In(zone)) || isPutOff)
-			if _, ok := m.WithoutEnd(false, deleted); !ok || isGivenUp {
-				continue
-			}
-			if _, err := memories.Update(ctx, user, m.ID, func(m *Memory) error {
-				*m, _ = m.WithoutEnd(false, deleted)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		if page.After = next; next == "" {
-			return nil
-		}
 	}
+	return err
 }
 
 // WithoutEnd returns a memory that has not ended, because the memory that took its place is deleted, or because all

@@ -35,6 +35,9 @@ func TestRestored(t *testing.T) {
 			t.Errorf("%+v: %+v", tt, m)
 		}
 	}
+	plan := longterm.Memory{ID: "plan", Status: longterm.Planned, From: day("2026-12-01")}
+	got := longterm.Memory{Content: "5 mg"}.GivenWayTo(plan, at, at).Restored(at).Until
+	check.Equal(t, longterm.Moment{}, got, "the last day of what a plan was to replace, and does not")
 }
 
 // TestEndsStayLive keeps the end of a memory among the live ones, because messages still say it: for half a year, and

@@ -130,11 +130,16 @@ func (m Memory) HeldAt(at time.Time) bool {
 // EndIn is when the memory was ended, for a user in a zone. One that another is to take the place of on a day holds
 // until that day begins there: the zone may have been another one when that was said.
 func (m Memory) EndIn(zone *time.Location) time.Time {
-	isOfDay := m.EndedReason == EndedReplaced && m.Until.Day != "" && m.ValidUntil.Equal(m.ValidUntil.Truncate(zoneStep))
-	if isOfDay && !m.ValidUntil.Before(m.Until.End(firstZone)) && !m.ValidUntil.After(m.Until.End(lastZone)) {
+	if m.endsBeforeADay() {
 		return m.Until.End(zone)
 	}
 	return m.ValidUntil
+}
+
+// endsBeforeADay reports whether the memory's last day is the one before that on which another one takes its place.
+func (m Memory) endsBeforeADay() bool {
+	isOfDay := m.EndedReason == EndedReplaced && m.Until.Day != "" && m.ValidUntil.Equal(m.ValidUntil.Truncate(zoneStep))
+	return isOfDay && !m.ValidUntil.Before(m.Until.End(firstZone)) && !m.ValidUntil.After(m.Until.End(lastZone))
 }
 
 // zoneStep divides the differences between time zones, so that days begin at a multiple of it.
@@ -164,20 +169,17 @@ const correctsFor = 180 * 24 * time.Hour
 // WithEnd returns a memory with when and why it ended, also where the app has named only its successor, its last day or
 // the time.
 func (m Memory) WithEnd(now time.Time) Memory {
+	reason := EndedOver
 	switch {
-	case !m.ValidUntil.IsZero():
 	case m.SupersededBy != "":
-		m.ValidUntil = m.UpdatedAt
+		m.ValidUntil, reason = timeOr(m.ValidUntil, m.UpdatedAt), EndedReplaced
+	case !m.ValidUntil.IsZero():
 	case m.HasLapsed(now), m.EndedReason != "":
 		m.ValidUntil = m.Until.End(now.Location())
-	}
-	switch {
-	case m.EndedReason != "" || m.ValidUntil.IsZero():
-	case m.SupersededBy != "":
-		m.EndedReason = EndedReplaced
 	default:
-		m.EndedReason = EndedOver
+		return m
 	}
+	m.EndedReason = cmp.Or(m.EndedReason, reason)
 	return m
 }
 

@@ -54,6 +54,20 @@ type Collection[T any] interface {
 	Delete(ctx context.Context, user conversation.UserID, id string) error
 }
 
+// Newest returns the newest records of a collection, at least limit where there are so many, or all where it is 0.
+func Newest[T any](ctx context.Context, user conversation.UserID, of Collection[T], limit int) (all []T, err error) {
+	for page := (conversation.Page{Limit: 200}); ; {
+		records, next, err := of.List(ctx, user, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, records...)
+		if page.After = next; next == "" || limit > 0 && len(all) >= limit {
+			return all, nil
+		}
+	}
+}
+
 // CoachStore stores a user's coaches, under ids that the app chooses.
 type CoachStore interface {
 	Coach(ctx context.Context, user conversation.UserID, id string) (Coach, error)

@@ -198,19 +198,16 @@ func (h memories) remember(ctx context.Context, c Caller, in rememberInput) (rem
 }
 
 func (h memories) newMemory(in rememberInput) (longterm.Memory, error) {
-	var from, until longterm.Moment
-	if err := cmp.Or(setMoment(&from, "from", in.From), setMoment(&until, "until", in.Until)); err != nil {
-		return longterm.Memory{}, err
-	}
-	if longterm.Normalize(in.Content) == "" {
-		return longterm.Memory{}, fault.InvalidField("content", "must be a fact in words")
-	}
 	m := longterm.Memory{
 		Type:    longterm.MemoryType(cmp.Or(in.Type, registry.Live().MemoryTypeNames()[0])),
-		Content: in.Content, Pinned: in.Pinned, Source: longterm.Seeded, About: in.About, From: from, Until: until,
+		Content: in.Content, Pinned: in.Pinned, Source: longterm.Seeded, About: in.About,
 		Tokens: h.Tokens.Count(in.Content),
 	}
-	return m, m.CheckSpan()
+	err := cmp.Or(setMoment(&m.From, "from", &in.From), setMoment(&m.Until, "until", &in.Until))
+	if err == nil && longterm.Normalize(in.Content) == "" {
+		err = fault.InvalidField("content", "must be a fact in words")
+	}
+	return m, cmp.Or(err, m.CheckSpan())
 }
 
 // known returns a valid memory that says the same.
@@ -249,8 +246,7 @@ func sum(parts ...string) string {
 }
 
 func (h memories) update(ctx context.Context, c Caller, in updateInput) (updateOutput, error) {
-	if in.Content == nil && in.Type == "" && in.Pinned == nil && in.From == nil && in.Until == nil &&
-		in.Ended == "" {
+	if in == (updateInput{ID: in.ID}) {
 		return updateOutput{}, fault.New(fault.Invalid, "give content, type, pinned, from, until or ended")
 	}
 	stored, err := h.Memories.Update(ctx, c.User, in.ID, func(m *longterm.Memory) error { return h.apply(in, m) })
@@ -275,26 +271,22 @@ func (h memories) apply(in updateInput, m *longterm.Memory) error {
 	if in.Pinned != nil {
 		m.Pinned = *in.Pinned
 	}
-	if in.From != nil {
-		if err := setMoment(&m.From, "from", *in.From); err != nil {
-			return err
-		}
+	if err := cmp.Or(setMoment(&m.From, "from", in.From), setMoment(&m.Until, "until", in.Until)); err != nil {
+		return err
 	}
-	if in.Until != nil {
-		if err := setMoment(&m.Until, "until", *in.Until); err != nil {
-			return err
-		}
-	}
-	if in.Ended != "" && m.ValidUntil.IsZero() {
+	if in.Ended != "" && m.HeldAt(now) {
 		m.ValidUntil, m.EndedReason = now, longterm.EndedReason(in.Ended)
 	}
 	m.UpdatedAt = now
 	return nil
 }
 
-// setMoment sets a moment to a text. An empty one is none.
-func setMoment(m *longterm.Moment, field, text string) (err error) {
-	if *m, err = longterm.ParseMoment(text); err != nil {
+// setMoment sets a moment to a text, if there is one. An empty one is none.
+func setMoment(m *longterm.Moment, field string, text *string) (err error) {
+	if text == nil {
+		return nil
+	}
+	if *m, err = longterm.ParseMoment(*text); err != nil {
 		return fault.InvalidField(field, err.Error())
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -132,6 +133,10 @@ func TestUpdateMemory(t *testing.T) {
 	if got := mustCall[updated](t, ann, "update_memory", arguments{"id": id, "until": ""}).Memory; got.Until != "" {
 		t.Errorf("until is still %s", got.Until)
 	}
+	check.Got(s.stores.Memories.Update(t.Context(), "ann", id, func(m *longterm.Memory) error {
+		m.ValidUntil, m.EndedReason, m.SupersededBy = s.clock.Time().AddDate(0, 0, 7), longterm.EndedReplaced, "a plan"
+		return nil
+	}))(t)
 	if got := mustCall[updated](t, ann, "update_memory", arguments{"id": id, "ended": "over"}).Memory; got.Valid ||
 		got.EndedReason != "over" {
 		t.Errorf("ended to %+v", got)

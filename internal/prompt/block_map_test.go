@@ -140,8 +140,9 @@ func TestMessagesCrowdNoMemoryOut(t *testing.T) {
 	p.hits = nil
 	p.snapshot.Memories = nil
 	for i := range 12 { // the foundation's places are taken
-		p.snapshot.Memories = append(p.snapshot.Memories,
-			longterm.Memory{ID: fmt.Sprint("f", i), Type: longterm.PeopleMemory, Content: fmt.Sprint("seeded ", i)})
+		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+			ID: fmt.Sprint("f", i), Type: longterm.PeopleMemory, Content: fmt.Sprint("seeded ", i), Source: longterm.Seeded,
+		})
 	}
 	old := now.AddDate(-1, 0, 0)
 	p.snapshot.Memories = append(p.snapshot.Memories,

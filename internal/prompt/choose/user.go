@@ -93,7 +93,7 @@ func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 		return m.Pinned && c.has(block.Safety) || c.isManner(m)
 	})
 	slices.SortFunc(memories, func(a, b longterm.Memory) int {
-		return cmp.Or(seededRank(a)-seededRank(b), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Source, a.Source), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	var candidates []*Candidate
 	kept := 0
@@ -107,13 +107,6 @@ func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 		}
 	}
 	return markFresh(c, candidates)
-}
-
-func seededRank(m longterm.Memory) int {
-	if m.Source == longterm.Seeded {
-		return 0
-	}
-	return 1
 }
 
 // chooseProfile chooses the user's profile (working-context-builder, finding F1). A user without a profile gets no

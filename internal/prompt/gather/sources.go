@@ -159,13 +159,13 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	if coach, ok := snapshot.Coaches[src.CoachID]; ok {
 		src.Coach = coach
 	}
-	statements := map[string]int{}
+	statements, now := map[string]int{}, src.Now.In(src.Zone)
 	for _, m := range snapshot.Memories {
-		m = m.WithEnd(src.Now.In(src.Zone))
+		m = m.WithEnd(now)
 		switch {
-		case m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m):
+		case m.Valid(now) && !src.allowsMemory(m):
 			src.Withheld.Memories++
-		case m.EndedReason != "" && !m.HeldAt(src.Now.In(src.Zone)):
+		case m.EndedReason != "" && !m.HeldAt(now):
 			src.Past = append(src.Past, m)
 		}
 		for _, id := range m.MessageIDs {
