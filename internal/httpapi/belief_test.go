@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/testing/check"
 )
@@ -154,6 +156,36 @@ func TestMemoriesEndForAReason(t *testing.T) {
 			t.Errorf("after %v: ended as %v, valid %t", step.patch, got["endedReason"], valid)
 		}
 	}
+}
+
+// A day is over in a list of what is valid when it is over everywhere, as it is for the searches: a prompt may tell of it
+// before.
+func TestDaysAreValidEverywhere(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[time.Duration]bool{time.Hour: true, 0: false} {
+		b, _ := base()
+		b.Now = func() time.Time { return noon().Add(-before) }
+		store := newMemory(t, noon)
+		h := httpapi.Messages(httpapi.MessagesDeps{
+			Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, Tokens: fakeCounter{},
+			LongTerm: store.records, Eraser: &fakeEraser{}, Cursors: cursorKey(t, "1"),
+		})
+		fact := object{"type": "PROFILE", "content": "Away", "until": "2026-02-04"}
+		answer(t, h, 201, as("ann", "POST", "/v1/memories", fact))
+		valid := walk(t, h, "ann", "/v1/memories?valid=true") != ""
+		check.Equal(t, want, valid, "%v before it is over everywhere it is valid", before)
+	}
+}
+
+// A memory that waits to take the place of another one is reviewed, which ends that: a change of its status does not.
+func TestWhatWaitsIsReviewed(t *testing.T) {
+	t.Parallel()
+	h, store, _ := newMessages(t)
+	made, _, err := store.records.Memories.Create(t.Context(), "ann", longterm.Memory{
+		Content: "Lives in Faro", Status: longterm.Waiting, Supersedes: []string{"porto"},
+	}, conversation.Idempotency{})
+	check.OK(t, err)
+	expectProblem(t, h, 409, "conflict", "", as("ann", "PATCH", "/v1/memories/"+made.ID, object{"status": "stated"}))
 }
 
 // A change of a memory is not a saying of it: where no time was given, it was said when it was created, and a history

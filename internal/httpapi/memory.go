@@ -111,6 +111,9 @@ func (n newMemory) complete(s *server, m *longterm.Memory) error {
 }
 
 func (p changedMemory) complete(s *server, m *longterm.Memory) error {
+	if p.Status != nil && len(m.Supersedes) > 0 {
+		return fault.New(fault.Conflict, "it waits to take the place of another one: review it instead")
+	}
 	if p.Confidence.set {
 		m.Rated = p.Confidence.value != nil
 	}
@@ -147,7 +150,7 @@ func (s *server) filterMemories(in *memoriesInput) (ListInput, func(longterm.Mem
 	if in.Type == "" && in.Valid == "" {
 		return in.ListInput, nil
 	}
-	now := s.storedNow()
+	now := longterm.InLastZone(s.storedNow()) // where the user may be, as the searches have it
 	return in.ListInput, func(m longterm.Memory) bool {
 		hasType := in.Type == "" || in.Type == memoryType(m.Type)
 		return hasType && (in.Valid == "" || m.Valid(now) == (in.Valid == "true"))
