@@ -293,9 +293,10 @@ func collections() []collection {
 			of:     func(s dynamotest.Stores) longterm.Collection[longterm.Memory] { return s.Memories },
 			fields: func(m *longterm.Memory) (*string, *string) { return &m.ID, &m.Content },
 			set: func(m *longterm.Memory, e entry) {
-				m.SupersededBy, m.CreatedAt = "another", e.createdAt(m.CreatedAt)
+				// So long ago that no prompt tells that it has ended.
+				m.SupersededBy, m.ValidUntil, m.CreatedAt = "another", start.AddDate(-1, 0, 0), e.createdAt(m.CreatedAt)
 				if e.live {
-					m.SupersededBy = ""
+					m.SupersededBy, m.ValidUntil = "", time.Time{}
 				}
 				if e.source != "" {
 					m.Source, m.MessageIDs = longterm.Extracted, []string{e.source}

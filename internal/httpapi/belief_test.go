@@ -158,8 +158,8 @@ func TestMemoriesEndForAReason(t *testing.T) {
 	}
 }
 
-// A day is over in a list of what is valid when it is over everywhere, as it is for the searches: a prompt may tell of it
-// before.
+// A day is over in a list of what is valid when it is over everywhere, as it is for the searches: a prompt tells of
+// what is over where the user is.
 func TestDaysAreValidEverywhere(t *testing.T) {
 	t.Parallel()
 	for before, want := range map[time.Duration]bool{time.Hour: true, 0: false} {
