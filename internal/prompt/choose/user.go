@@ -92,7 +92,7 @@ func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 	memories := slices.DeleteFunc(slices.Clone(c.Snapshot.Memories), func(m longterm.Memory) bool {
 		return m.Pinned && c.has(block.Safety) || c.isManner(m)
 	})
-	slices.SortFunc(memories, func(a, b longterm.Memory) int {
+	slices.SortFunc(memories, func(a, b longterm.Memory) int { // what is seeded before what is extracted
 		return cmp.Or(cmp.Compare(b.Source, a.Source), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	var candidates []*Candidate
