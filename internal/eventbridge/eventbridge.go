@@ -83,11 +83,12 @@ func unavailable(err error) error {
 // fits returns how many of the entries, from the first, one call may have.
 func fits(entries []types.PutEventsRequestEntry) int {
 	bytes := 0
-	for i, e := range entries[:min(len(entries), maxEntries)] {
+	entries = entries[:min(len(entries), maxEntries)]
+	for i, e := range entries {
 		bytes += timeBytes + len(*e.Source) + len(*e.DetailType) + len(*e.Detail)
 		if i > 0 && bytes > maxBytes {
 			return i
 		}
 	}
-	return min(len(entries), maxEntries)
+	return len(entries)
 }

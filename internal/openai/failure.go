@@ -108,13 +108,13 @@ func asServiceError(err error) (serviceError, bool) {
 	return serviceError{}, false
 }
 
-// codeOf returns the fault code of a service's error. A used-up quota is answered with 429 too, and an error event
-// inside a stream has no status.
+// codeOf returns the fault code of a service's error. A used-up quota is answered with 429 too, and an error inside an
+// answer has no status.
 func codeOf(r serviceError) fault.Code {
 	switch {
 	case r.status == http.StatusTooManyRequests || isQuota(r) || r.code == "rate_limit_exceeded":
 		return fault.RateLimited
-	case r.status == 0 && r.code == "invalid_prompt":
+	case r.status == 0 && llm.IsBadAnswer(r):
 		return fault.Internal
 	case r.status == 0, r.status >= 500, r.status == http.StatusRequestTimeout, r.status == http.StatusConflict:
 		return fault.Unavailable
@@ -152,13 +152,9 @@ func isQuota(r serviceError) bool {
 // retryable reports whether the same call may succeed at once or soon.
 func retryable(err *fault.Error) bool {
 	var r serviceError
-	if errors.As(err, &r) && isQuota(r) {
-		return false
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	return err.Code == fault.RateLimited || err.Code == fault.Unavailable
+	isSpent := errors.As(err, &r) && isQuota(r)
+	isOver := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return !isSpent && !isOver && (err.Code == fault.RateLimited || err.Code == fault.Unavailable)
 }
 
 // transportError returns a network error unchanged, because it never quotes content. Of any other error, such as one of

@@ -125,6 +125,8 @@ func TestResponseFailures(t *testing.T) {
 		"server error":    {failed("server_error"), fault.Unavailable},
 		"rate limit":      {failed("rate_limit_exceeded"), fault.RateLimited},
 		"invalid prompt":  {failed("invalid_prompt"), fault.Internal},
+		"too long":        {failed("context_length_exceeded"), fault.Internal},
+		"filtered":        {failed("content_filter"), fault.Internal},
 		"without a cause": {`{"status":"failed","error":null,"output":[]}`, fault.Unavailable},
 		"in progress":     {`{"status":"in_progress","output":[]}`, fault.Unavailable},
 		"malformed item":  {`{"status":"completed","output":[{"type":"message","content":"my secret"}]}`, fault.Unavailable},
@@ -216,6 +218,10 @@ func TestBrokenResponseStreamReturnsAnErrorAndWhatArrived(t *testing.T) {
 		"failed": {
 			`{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded",` +
 				`"message":"my secret"},"output":[]}}`, fault.RateLimited,
+		},
+		"too long": {
+			`{"type":"response.failed","response":{"status":"failed","error":{"code":"context_length_exceeded",` +
+				`"message":"my secret"},"output":[]}}`, fault.Internal,
 		},
 		"failed without a response":    {`{"type":"response.failed"}`, fault.Unavailable},
 		"completed without a response": {`{"type":"response.completed"}`, fault.Unavailable},

@@ -91,10 +91,16 @@ func Requested(ctx context.Context, method, route string, status int) {
 // serverError is the first status of an error that is the server's own.
 const serverError = 500
 
+// maxState is the longest state of the caller's vendors that is passed on (W3C Trace Context, section 3.3.1.5).
+const maxState = 512
+
 // Caller returns what the Invocation of a function needs to continue the trace of this context. It is empty in a
-// context without a trace.
+// context without a trace. Lambda refuses an invocation with more than 3,583 bytes of it, so a long state is left out.
 func Caller(ctx context.Context) map[string]string {
 	headers := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, headers)
+	if len(headers[TraceState]) > maxState {
+		delete(headers, TraceState)
+	}
 	return headers
 }

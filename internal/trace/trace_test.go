@@ -110,9 +110,12 @@ func TestCallersContext(t *testing.T) {
 		parent, state string
 		want          string // the trace's id, "own" or "" for no spans
 	}{
-		"a caller's trace":        {"00-" + id + "-00f067aa0ba902b7-01", "vendor=1", id},
-		"a later version":         {"cc-" + id + "-00f067aa0ba902b7-01-more", "", id},
-		"left out by the caller":  {"00-" + id + "-00f067aa0ba902b7-00", "", ""},
+		"a caller's trace":       {"00-" + id + "-00f067aa0ba902b7-01", "vendor=1", id},
+		"a later version":        {"cc-" + id + "-00f067aa0ba902b7-01-more", "", id},
+		"left out by the caller": {"00-" + id + "-00f067aa0ba902b7-00", "", ""},
+		"a state that is too long": {
+			"00-" + id + "-00f067aa0ba902b7-01", "a=" + strings.Repeat("x", 256) + ",b=" + strings.Repeat("y", 256), id,
+		},
 		"bad state":               {"00-" + id + "-00f067aa0ba902b7-01", strings.Repeat("\x00=,", 9999), id},
 		"no header":               {"", "", "own"},
 		"a trace of zeros":        {"00-" + none + "-00f067aa0ba902b7-01", "", "own"},
@@ -143,6 +146,9 @@ func TestCallersContext(t *testing.T) {
 				t.Errorf("the trace is %s below %q", spans[1].TraceID, spans[1].Parent)
 			case next[trace.TraceParent] != "00-"+spans[0].TraceID+"-"+spans[0].ID+"-01":
 				t.Errorf("the next function gets %v, want the span %+v", next, spans[0])
+			}
+			if state := next[trace.TraceState]; len(state) > 512 || state != test.state && len(test.state) < 512 {
+				t.Errorf("the next function gets the state %q", state)
 			}
 		})
 	}

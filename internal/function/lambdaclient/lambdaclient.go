@@ -42,10 +42,7 @@ func (t traced) Invoke(
 		custom[function.ClientRequestID] = id
 	}
 	if len(custom) > 0 {
-		text, err := json.Marshal(map[string]any{"custom": custom})
-		if err != nil {
-			return nil, err
-		}
+		text, _ := json.Marshal(map[string]any{"custom": custom}) // texts always marshal
 		with, encoded := *in, base64.StdEncoding.EncodeToString(text)
 		with.ClientContext, in = &encoded, &with
 	}
