@@ -3,8 +3,20 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { Client } from '@throughline/client';
 import OpenAI from 'openai';
 
+/** The server's credential, from the issuer by client credentials. The client keeps it until it is about to expire. */
+async function credential() {
+  const { TOKEN_URL, TOKEN_FORM, CLIENT_ID, CLIENT_SECRET } = process.env;
+  const basic = Buffer.from([CLIENT_ID, CLIENT_SECRET].map(encodeURIComponent).join(':')).toString('base64');
+  const answer = await fetch(TOKEN_URL, {
+    method: 'POST', body: new URLSearchParams(TOKEN_FORM), headers: { Authorization: `Basic ${basic}` },
+  });
+  const token = answer.ok && (await answer.json()).access_token;
+  if (!token) throw new Error(`the issuer gives no token, and answers ${answer.status}`);
+  return token;
+}
+
 const functions = new LambdaClient();
-const memory = new Client({ baseUrl: process.env.THROUGHLINE, token: process.env.THROUGHLINE_TOKEN });
+const memory = new Client({ baseUrl: process.env.THROUGHLINE, token: credential });
 const models = new OpenAI({ baseURL: process.env.OPENAI_BASE_URL, apiKey: process.env.OPENAI_API_KEY });
 
 /** Streams the answer to a message. It is stored with the message once it is whole. */

@@ -14,6 +14,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -68,7 +69,8 @@ func (c coach) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if err != nil {
 			log.Print(err)
-			panic(http.ErrAbortHandler) // the page sees that the answer is not whole
+			fmt.Fprint(w, brokenOff)
+			return
 		}
 		for _, choice := range chunk.Choices {
 			answer.WriteString(choice.Delta.Content)
@@ -84,6 +86,10 @@ func (c coach) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		log.Print(err)
 	}
 }
+
+// brokenOff tells the page that the answer is not whole. A handler of lambdaurl can't cut the connection: a panic ends
+// the answer, and then the process.
+const brokenOff = "\n(The answer broke off.)"
 
 // begin makes sure that the session exists, builds the prompt, and begins the model's answer.
 func (c coach) begin(ctx context.Context, a asked) (*openai.ChatCompletionStream, error) {
@@ -123,6 +129,31 @@ func invoker(client *lambda.Client, function string) func(context.Context, []byt
 	}
 }
 
+// credential returns what gets the server's credential from the issuer, by client credentials (RFC 6749, section 4.4).
+// form is what the issuer wants. The client keeps the credential until it is about to expire.
+func credential(address, form, id, secret string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form))
+		if err != nil {
+			return "", err
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		var got struct {
+			Token string `json:"access_token"`
+		}
+		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || got.Token == "" {
+			return "", fmt.Errorf("the issuer gives no token, and answers %s", answer.Status)
+		}
+		return got.Token, nil
+	}
+}
+
 func main() {
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
@@ -133,8 +164,9 @@ func main() {
 	lambdaurl.Start(coach{
 		invoke: invoker(lambda.NewFromConfig(cfg), os.Getenv("PROMPT_FUNCTION")),
 		memory: throughline.New(throughline.Config{
-			BaseURL:     os.Getenv("THROUGHLINE"),
-			TokenSource: func(context.Context) (string, error) { return os.Getenv("THROUGHLINE_TOKEN"), nil },
+			BaseURL: os.Getenv("THROUGHLINE"),
+			TokenSource: credential(
+				os.Getenv("TOKEN_URL"), os.Getenv("TOKEN_FORM"), os.Getenv("CLIENT_ID"), os.Getenv("CLIENT_SECRET")),
 		}),
 		models: openai.NewClientWithConfig(models), model: os.Getenv("MODEL"),
 	})

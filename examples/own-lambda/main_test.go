@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdaurl"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -45,7 +48,7 @@ func TestCoach(t *testing.T) {
 			return out, err
 		},
 		memory: throughline.New(throughline.Config{
-			BaseURL: base, TokenSource: func(context.Context) (string, error) { return server.Token, nil },
+			BaseURL: base, TokenSource: credential(issuer(t, server.Token), "grant_type=client_credentials", "app", "s:1"),
 		}),
 		models: openai.NewClientWithConfig(models), model: "throughline-offline",
 	}
@@ -88,6 +91,62 @@ func TestRefusals(t *testing.T) {
 	if w.Code != http.StatusBadRequest {
 		t.Errorf("without a user: %d", w.Code)
 	}
+}
+
+// TestBrokenAnswerSaysSo has a model that breaks off. The page sees that, nothing is stored, and the process goes on.
+func TestBrokenAnswerSaysSo(t *testing.T) {
+	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/chat/completions":
+			fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"Start with\"}}]}\n\n")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		case "/v1/sessions/coach":
+			fmt.Fprint(w, `{"sessionId":"coach"}`)
+		default:
+			t.Errorf("%s %s", r.Method, r.URL.Path)
+		}
+	}))
+	defer stub.Close()
+	models := openai.DefaultConfig("offline")
+	models.BaseURL = stub.URL + "/v1"
+	c := coach{
+		invoke: func(context.Context, []byte) ([]byte, error) { return []byte(`{"openaiChat":{"messages":[]}}`), nil },
+		memory: throughline.New(throughline.Config{BaseURL: stub.URL, Token: "a"}),
+		models: openai.NewClientWithConfig(models),
+	}
+	r := events.LambdaFunctionURLRequest{Headers: map[string]string{"user": "ann"}, Body: `{"message":"Hi"}`}
+	r.RequestContext.HTTP.Method, r.RequestContext.DomainName = http.MethodPost, "app.example"
+	answer, err := lambdaurl.Wrap(c)(t.Context(), &r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(answer.Body); string(text) != "Start with"+brokenOff || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+// TestCredentialIsRefused has a client that the issuer does not know.
+func TestCredentialIsRefused(t *testing.T) {
+	token, err := credential(issuer(t, "token"), "grant_type=client_credentials", "app", "wrong")(t.Context())
+	if token != "" || err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("got %q, %v", token, err)
+	}
+}
+
+// issuer returns the address at which an issuer gives a token for client credentials.
+func issuer(t *testing.T, token string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, secret, _ := r.BasicAuth()
+		if id != "app" || secret != "s%3A1" || r.FormValue("grant_type") != "client_credentials" {
+			http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer"}`, token)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // stack is what a local stack says of itself.
