@@ -25,8 +25,8 @@ func (e *LostAnswerError) Error() string { return "the answer was lost: " + e.Er
 // Unwrap returns the error of the connection.
 func (e *LostAnswerError) Unwrap() error { return e.Err }
 
-// ProblemError is an error answer of the API (RFC 9457). The code of a gateway's answer without a problem is
-// unavailable.
+// ProblemError is an error answer of the API (RFC 9457). Where a gateway or a firewall answers without a problem, the
+// code is that of the status.
 type ProblemError struct {
 	Problem
 	// RetryAfter is how long the answer asks to wait, or nil.
@@ -52,6 +52,12 @@ func (e *ProblemError) mayPass() bool {
 		e.Status == http.StatusConflict && e.RetryAfter != nil
 }
 
+// codes are the codes of answers without a problem. The code of other statuses is internal.
+var codes = map[int]string{
+	400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed",
+	413: "too_large", 429: "rate_limited", 502: "unavailable", 503: "unavailable", 504: "unavailable",
+}
+
 // readProblem returns the problem of the answer of an address, whose status is 400 or above.
 func readProblem(answer *http.Response, address string) error {
 	text, _ := io.ReadAll(answer.Body) // what is missing from a cut body is no problem document
@@ -59,16 +65,12 @@ func readProblem(answer *http.Response, address string) error {
 	if err := json.Unmarshal(text, &problem.Problem); err != nil {
 		problem.Problem = Problem{} // a gateway answers without a problem
 	}
-	code := "internal"
-	if answer.StatusCode >= 502 && answer.StatusCode <= 504 {
-		code = "unavailable"
-	}
 	problem.Status = answer.StatusCode
 	problem.Type = cmp.Or(problem.Type, "about:blank")
 	problem.Title = cmp.Or(problem.Title, http.StatusText(answer.StatusCode))
 	problem.Detail = cmp.Or(problem.Detail, address+" answered without a problem document")
 	problem.RequestID = cmp.Or(problem.RequestID, answer.Header.Get("X-Request-Id"))
-	problem.Code = cmp.Or(problem.Code, code)
+	problem.Code = cmp.Or(problem.Code, codes[answer.StatusCode], "internal")
 	problem.RetryAfter = retryAfter(answer.Header.Get("Retry-After"))
 	return problem
 }

@@ -16,7 +16,7 @@ export class ProblemError extends Error {
 
   get status(): number { return this.problem.status; }
 
-  /** code is the kind of problem for programs. It is 'unavailable' for a gateway's answer without a problem. */
+  /** code is the kind of problem for programs. Where a gateway or a firewall answers without a problem, it is that of the status. */
   get code(): Problem['code'] { return this.problem.code; }
 
   /** errors say what is wrong with which part of the input. */
@@ -33,6 +33,12 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
+/** The codes of answers without a problem. The code of other statuses is 'internal'. */
+const codes: Record<number, Problem['code']> = {
+  400: 'invalid', 401: 'unauthorized', 403: 'forbidden', 404: 'not_found', 405: 'method_not_allowed', 413: 'too_large',
+  429: 'rate_limited', 502: 'unavailable', 503: 'unavailable', 504: 'unavailable',
+};
+
 /** Reads the problem of an answer whose status is 400 or above. */
 export async function readProblem(response: Response): Promise<ProblemError> {
   const text = await response.text().catch(() => '');
@@ -44,7 +50,7 @@ export async function readProblem(response: Response): Promise<ProblemError> {
   }
   return new ProblemError({
     type: 'about:blank', title: response.statusText, detail: `${response.url} answered without a problem document`,
-    code: response.status >= 502 && response.status <= 504 ? 'unavailable' : 'internal',
+    code: codes[response.status] ?? 'internal',
     requestId: response.headers.get('X-Request-Id') ?? '', ...problem, status: response.status,
   }, milliseconds(response.headers.get('Retry-After')));
 }

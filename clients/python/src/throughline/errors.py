@@ -48,7 +48,7 @@ class ProblemError(ThroughlineError):
 
     @property
     def code(self) -> str:
-        """The kind of problem for programs. It is unavailable for a gateway's answer without a problem."""
+        """The kind of problem for programs. Where a gateway or a firewall answers without a problem, it is that of the status."""
         return self.problem.code
 
     @property
@@ -62,11 +62,18 @@ def problem_of(data: dict[str, Any], retry_after: float | None = None) -> Proble
     return ProblemError(decode(Problem, data), retry_after)
 
 
+# The codes of answers without a problem. The code of other statuses is internal.
+_CODES = {
+    400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed", 413: "too_large",
+    429: "rate_limited", 502: "unavailable", 503: "unavailable", 504: "unavailable",
+}
+
+
 def read_problem(answer: httpx.Response) -> ProblemError:
     """Return the error of an answer whose status is 400 or above. Its body is read already."""
     data: dict[str, Any] = {
         "type": "about:blank", "title": answer.reason_phrase, "detail": f"{answer.url} answered without a problem document",
-        "code": "unavailable" if answer.status_code in (502, 503, 504) else "internal",
+        "code": _CODES.get(answer.status_code, "internal"),
         "requestId": answer.headers.get("X-Request-Id", ""),
     }
     try:
