@@ -75,6 +75,15 @@ test('a screen whose data is late is busy, and does not say that there is none',
   });
 });
 
+test('what a gateway refuses without a problem is said by its status', async () => {
+  await withPage(browser, `${stack.base}/icon.svg`, { expected: ['429'] }, async (page) => {
+    const refusal = { status: 429, contentType: 'application/json', body: '{"message":"Too Many Requests"}' };
+    await page.route('**/v1/memories?*', (route) => route.fulfill(refusal));
+    await page.goto(`${stack.base}/#/states/memory`);
+    await page.getByRole('alert').getByText('The answer was 429').first().waitFor();
+  });
+});
+
 const screens = {
   chats: 'I am here.', 'chats?left=a': 'I am here.', timeline: 'I am here.', 'session/a': 'So am I.', memory: 'Facts',
   settings: 'Remember facts', health: 'DynamoDB answers',

@@ -77,13 +77,10 @@ function comeBack(): void {
   for (const again of calls) again();
 }
 
-/** Returns the error that an answer reports. */
+/** Returns the error that an answer reports. A gateway answers without a problem, at most with a message. */
 export async function errorOf(answer: Response): Promise<ApiError> {
-  const retryAfter = Number(answer.headers.get('Retry-After') ?? 0);
-  try {
-    return new ApiError((await answer.json()) as Problem, retryAfter);
-  } catch {
-    const problem = { type: '', title: answer.statusText, status: answer.status, code: 'internal' } as const;
-    return new ApiError({ ...problem, detail: `The answer was ${answer.status} ${answer.statusText}.` }, retryAfter);
-  }
+  const said = ((await answer.json().catch(() => null)) ?? {}) as Partial<Problem> & { message?: string };
+  const detail = `The answer was ${answer.status} ${said.message ?? answer.statusText}`.trim() + '.';
+  const problem = { type: '', title: answer.statusText, code: 'internal', detail, ...said, status: answer.status } as const;
+  return new ApiError(problem, Number(answer.headers.get('Retry-After') ?? 0));
 }
