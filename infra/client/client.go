@@ -5,6 +5,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -141,13 +142,11 @@ func (c *Client) send(ctx context.Context, method, path string, in any, headers 
 
 func problem(response *http.Response) error {
 	p := &Problem{}
-	if err := json.NewDecoder(response.Body).Decode(p); err != nil {
-		p.Detail = "the answer is not a problem document"
-	}
-	p.Status = response.StatusCode
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
-		p.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	_ = json.NewDecoder(response.Body).Decode(p) // a gateway answers without a problem
+	p.Status, p.Code = response.StatusCode, cmp.Or(p.Code, "no problem document")
+	p.Detail = cmp.Or(p.Detail, http.StatusText(p.Status))
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // 0 without one
+	p.RetryAfter = time.Duration(seconds) * time.Second
 	return p
 }
 

@@ -77,7 +77,7 @@ func (b *Bus) Send(ctx context.Context, events []event.Event) (left []event.Even
 
 // unavailable is the error of a bus that takes nothing now.
 func unavailable(err error) error {
-	return &fault.Error{Code: fault.Unavailable, Op: "put events", Err: err}
+	return fault.Wrap(fault.Unavailable, "put events", err)
 }
 
 // fits returns how many of the entries, from the first, one call may have.

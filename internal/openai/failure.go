@@ -152,9 +152,10 @@ func isQuota(r serviceError) bool {
 // retryable reports whether the same call may succeed at once or soon.
 func retryable(err *fault.Error) bool {
 	var r serviceError
-	isSpent := errors.As(err, &r) && isQuota(r)
-	isOver := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	return !isSpent && !isOver && (err.Code == fault.RateLimited || err.Code == fault.Unavailable)
+	if errors.As(err, &r) && isQuota(r) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	return err.Code == fault.RateLimited || err.Code == fault.Unavailable
 }
 
 // transportError returns a network error unchanged, because it never quotes content. Of any other error, such as one of

@@ -124,7 +124,7 @@ func Failed(op string, err error) error {
 		f.Message, f.RetryAfter = "nothing can be written for the time being", readOnlyRetryAfter
 		return f
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || classify(err) != permanent {
+	if classify(err) != permanent { // as is the end of the caller's time
 		f := fault.Wrap(fault.Unavailable, op, err)
 		f.Message, f.RetryAfter = "the store did not answer in time", retryAfter
 		return f
