@@ -35,7 +35,7 @@ export interface Options {
 export interface ClientOptions {
   /** The address of the API, such as https://api.example.com. */
   baseUrl: string;
-  /** The address of the chat and the export, where that is another: the output CoachUrl of a stage. */
+  /** The address of the chat, turns and the export, where that is another: the output CoachUrl of a stage. */
   streamUrl?: string;
   /** The user's token; or, in a server, the credential that has the scope throughline/on-behalf. */
   token: TokenSource;

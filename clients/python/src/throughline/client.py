@@ -38,8 +38,8 @@ class Client(Base[Tokens], Operations):
     """Calls the API. It may be used by several threads.
 
     token is a token, or a function that gets one: the user's, or in a server the credential that has the scope
-    throughline/on-behalf. stream_url is the address of the chat and the export where that is another. timeout is the
-    seconds for a call with all its repeats (default 30); a stream without a sign of the server for so long is joined
+    throughline/on-behalf. stream_url is the address of the chat, turns and the export where that is another. timeout is
+    the seconds for a call with all its repeats (default 30); a stream without a sign of the server for so long is joined
     again. A call is made at most attempts times, over about 8 seconds. log gets each attempt."""
 
     def __init__(
