@@ -3,7 +3,8 @@
 //	POST /say/coach  {"message": "What should I do tomorrow?"}    the answer, as it comes
 //	GET  /history/coach                                           what was said there
 //
-// The header User says who is signed in. Here your app checks its own session. Throughline is at THROUGHLINE.
+// The header User says who is signed in. Here your app checks its own session. Throughline is at THROUGHLINE, its chat
+// at THROUGHLINE_STREAM where that is another address, as on AWS.
 package main
 
 import (
@@ -26,7 +27,9 @@ var contexts = map[string]string{"coach": "coach_conversation", "designer": "pro
 
 func main() {
 	base := cmp.Or(os.Getenv("THROUGHLINE"), "http://localhost:8080")
-	memory := throughline.New(throughline.Config{BaseURL: base, TokenSource: credential(base)})
+	memory := throughline.New(throughline.Config{
+		BaseURL: base, StreamURL: os.Getenv("THROUGHLINE_STREAM"), TokenSource: credential(base),
+	})
 	service := &http.Server{
 		Addr: cmp.Or(os.Getenv("ADDR"), "127.0.0.1:3000"), Handler: newHandler(memory), ReadHeaderTimeout: 10 * time.Second,
 	}

@@ -11,6 +11,7 @@ import httpx
 from throughline import Client
 
 BASE = os.environ.get("THROUGHLINE", "http://localhost:8080")
+STREAM = os.environ.get("THROUGHLINE_STREAM")  # on AWS turns have an address of their own, CoachUrl, beside ApiUrl
 
 
 def credential() -> str:
@@ -42,7 +43,7 @@ def say(memory: Client, session: str, message: str, turn: str) -> str:
 
 def main(user: str) -> None:
     """Tells the designer something, and asks the coach."""
-    memory = Client(BASE, credential).as_user(user)
+    memory = Client(BASE, credential, stream_url=STREAM).as_user(user)
     memory.get_or_create_session("designer", context="program_designer", coach_id="kim")
     memory.get_or_create_session("coach", context="coach_conversation", coach_id="kim")
     swap = "I only have bands at home: swap the hip thrusts for glute bridges."

@@ -10,14 +10,14 @@ from typing import Annotated
 import httpx
 from fastapi import Cookie, FastAPI
 from fastapi.responses import StreamingResponse
-from main import BASE, credential
+from main import BASE, STREAM, credential
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 from throughline import AsyncClient
 from throughline.models import BegunTurn
 
 app = FastAPI()
-server = AsyncClient(BASE, credential)
+server = AsyncClient(BASE, credential, stream_url=STREAM)
 
 
 class Said(BaseModel):

@@ -13,7 +13,8 @@ async function credential(): Promise<string> {
   return ((await answer.json()) as { token: string }).token;
 }
 
-const server = new Client({ baseUrl, token: credential });
+// On AWS turns have an address of their own, CoachUrl, beside ApiUrl.
+const server = new Client({ baseUrl, streamUrl: process.env.THROUGHLINE_STREAM ?? baseUrl, token: credential });
 
 /** Your model: any that the AI SDK knows. This one is the offline model of the local stack. */
 async function model(): Promise<LanguageModel> {

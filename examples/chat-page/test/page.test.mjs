@@ -14,14 +14,17 @@ assert.ok(stack, 'run make adapters, which starts a stack');
 const places = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 let server, base, browser, page;
 
-/** Stands between the page's server and the stack. While it is closed, it holds an answer after its first words. */
+/** Stands between the page's server and the stack. As on AWS, the chat has an address of its own. While it is closed, it holds an
+ * answer after its first words. */
 const gate = { opened: Promise.resolve(), open() {}, close() { this.opened = new Promise((open) => { this.open = open; }); } };
 const between = createServer(async (request, response) => {
   const body = request.method === 'GET' ? undefined : Buffer.concat(await request.toArray());
-  const answer = await fetch(stack + request.url, { method: request.method, headers: request.headers, body });
+  const [, door, url] = /^(\/live)?(.*)$/.exec(request.url);
+  if (Boolean(door) !== url.startsWith('/v1/chat')) return response.writeHead(404).end('{"message":"Not Found"}');
+  const answer = await fetch(stack + url, { method: request.method, headers: request.headers, body });
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (!answer.body) return response.end();
-  const isChat = request.method === 'POST' && request.url.startsWith('/v1/chat');
+  const isChat = request.method === 'POST' && door;
   const frames = isChat ? (await answer.text()).split(/(?<=\n\n)/) : answer.body;
   for await (const frame of frames) {
     response.write(frame);
@@ -32,8 +35,9 @@ const between = createServer(async (request, response) => {
 
 before(async () => {
   await once(between.listen(0, '127.0.0.1'), 'listening');
+  const address = `http://127.0.0.1:${between.address().port}`;
   server = spawn(process.execPath, [path.join(import.meta.dirname, '../server.mjs')], {
-    env: { ...process.env, PORT: '0', THROUGHLINE: `http://127.0.0.1:${between.address().port}` }, stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, PORT: '0', THROUGHLINE: address, THROUGHLINE_STREAM: `${address}/live` }, stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const line of createInterface({ input: server.stdout })) {
     base = /^ready\s+(\S+)/.exec(line)?.[1];

@@ -1,5 +1,7 @@
 // The route of the app between its page and Throughline. It says who asks, and keeps the credential on the server.
 const base = process.env.THROUGHLINE ?? 'http://localhost:8080';
+/** Where the chat is. On AWS it has an address of its own, CoachUrl, beside ApiUrl. */
+const chatBase = process.env.THROUGHLINE_STREAM ?? base;
 
 /** What a page may call: its chats and their history. */
 const allowed = [
@@ -31,7 +33,8 @@ async function handle(request) {
     if (request.headers.has(name)) headers[name] = request.headers.get(name);
   }
   const body = request.method === 'GET' ? undefined : await request.text();
-  const answer = await fetch(base + pathname + search, { method: request.method, headers, body, signal: request.signal });
+  const root = pathname.startsWith('/v1/chat') ? chatBase : base;
+  const answer = await fetch(root + pathname + search, { method: request.method, headers, body, signal: request.signal });
   const kept = ['Content-Type', 'Retry-After', 'Idempotency-Replayed'].filter((name) => answer.headers.has(name));
   return new Response(answer.body, {
     status: answer.status, headers: Object.fromEntries(kept.map((name) => [name, answer.headers.get(name)])),
