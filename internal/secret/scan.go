@@ -18,20 +18,22 @@ const shortHint = "pw"
 // leastDigits is the least length of a number for which rules without hints look.
 const leastDigits = 8
 
-// triples is the set of the triples of bytes with which hints begin, hintsOf has the hints by them.
-var triples, hintsOf = func() (set [1 << 16 / 64]uint64, of map[uint16][]string) {
-	of = map[uint16][]string{}
+// listOf says which of the lists has the hints that begin with a triple of bytes. The first list is empty.
+var listOf, hintLists = func() (of [1 << 15]uint16, lists [][]string) {
+	lists = make([][]string, 1)
 	for _, r := range rules {
 		for _, hint := range r.hints {
 			if hint == shortHint {
 				continue
 			}
-			triple := nextTriple(nextTriple(uint16(hint[0]), hint[1]), hint[2])
-			set[triple/64] |= 1 << (triple % 64)
-			of[triple] = append(of[triple], hint)
+			triple := nextTriple(nextTriple(uint16(hint[0]), hint[1]), hint[2]) % uint16(len(of))
+			if of[triple] == 0 {
+				of[triple], lists = uint16(len(lists)), append(lists, nil)
+			}
+			lists[of[triple]] = append(lists[of[triple]], hint)
 		}
 	}
-	return set, of
+	return of, lists
 }()
 
 // byteForm is what a scan does with a byte: its lower case, what it adds to the digits of a number, and a mask that
@@ -64,8 +66,9 @@ func (t *scan) read(text string) {
 	all := byte(0)
 	for i := range len(text) {
 		f := &byteForms[text[i]]
-		if triple = nextTriple(triple, f.lower); triples[triple/64]&(1<<(triple%64)) != 0 {
-			t.match(hintsOf[triple], text[max(i-2, 0):])
+		triple = nextTriple(triple, f.lower)
+		if list := listOf[triple%uint16(len(listOf))]; list != 0 {
+			t.match(hintLists[list], text[max(i-2, 0):])
 		}
 		if f.lower == shortHint[1] && i > 0 && byteForms[text[i-1]].lower == shortHint[0] {
 			t.note(shortHint)
@@ -104,7 +107,7 @@ func (t *scan) note(hint string) {
 }
 
 // nextTriple is the number of a byte and the two before it. What was before these is shifted out.
-func nextTriple(before uint16, c byte) uint16 { return before<<6 ^ uint16(c) }
+func nextTriple(before uint16, c byte) uint16 { return before<<5 ^ uint16(c) }
 
 // has reports whether the text has a hint.
 func (t *scan) has(hint string) bool { return t.hints[hint] }
