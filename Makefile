@@ -233,8 +233,8 @@ bench-answers: ## Have a model answer questions from prompts, and one judge: mak
 
 # The benchmarks, and adapters and examples in Go, are modules of their own.
 OWN_MODULES := infra/bench $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod examples/*/go.mod))
-# The modules are linted in one workspace, which analyses once what they import. In it, modules have the newest version
-# that one of them asks for, with which adk-go's own does not compile.
+# The modules are linted in one workspace, so that what they import is analysed once. A workspace takes the newest version of
+# each dependency. The library of adk-go does not compile with all of these, so that module is linted by itself.
 LINTED := . clients/go $(filter-out adapters/adk-go,$(OWN_MODULES))
 LINT := $(BIN)/golangci-lint run --allow-serial-runners --config $(CURDIR)/.golangci.yml
 

@@ -1,6 +1,6 @@
 module github.com/throughline/throughline/examples/own-lambda
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/aws/aws-lambda-go v1.55.1
@@ -10,6 +10,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/lambda v1.114.1
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/throughline/throughline/clients/go v1.0.0
+	golang.org/x/oauth2 v0.38.0
 )
 
 require (

@@ -22,6 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/sashabaranov/go-openai"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 
 	throughline "github.com/throughline/throughline/clients/go"
 )
@@ -133,24 +135,17 @@ func invoker(client *lambda.Client, function string) func(context.Context, []byt
 // form is what the issuer wants. The client keeps the credential until it is about to expire.
 func credential(address, form, id, secret string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form))
+		wanted, err := url.ParseQuery(form)
+		if err != nil {
+			return "", fmt.Errorf("TOKEN_FORM: %w", err)
+		}
+		token, err := (&clientcredentials.Config{
+			ClientID: id, ClientSecret: secret, TokenURL: address, EndpointParams: wanted, AuthStyle: oauth2.AuthStyleInHeader,
+		}).Token(ctx)
 		if err != nil {
 			return "", err
 		}
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return "", err
-		}
-		defer func() { _ = answer.Body.Close() }()
-		var got struct {
-			Token string `json:"access_token"`
-		}
-		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || got.Token == "" {
-			return "", fmt.Errorf("the issuer gives no token, and answers %s", answer.Status)
-		}
-		return got.Token, nil
+		return token.AccessToken, nil
 	}
 }
 

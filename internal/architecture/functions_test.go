@@ -67,3 +67,18 @@ func TestFunctionsOnlyWire(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFunctionHasFewClients looks for the clients of AWS that the shared wiring has: every function links them,
+// and they take time at its start. A client of some functions has a package of its own.
+func TestEveryFunctionHasFewClients(t *testing.T) {
+	t.Parallel()
+	const services = "github.com/aws/aws-sdk-go-v2/service/"
+	for _, p := range listPackages(t) {
+		if p.path() != "internal/function" {
+			continue
+		}
+		isOther := func(imported string) bool { return !strings.HasPrefix(imported, services) }
+		clients := slices.DeleteFunc(slices.Clone(p.Imports), isOther)
+		check.Same(t, []string{services + "dynamodb", services + "secretsmanager"}, clients, "the clients")
+	}
+}

@@ -49,6 +49,7 @@ func TestValidID(t *testing.T) {
 	for id, want := range map[string]bool{
 		"a": true, "A-z_0.9:": true, "...": true, ".a": true, "..a": true, "a.": true, strings.Repeat("x", 128): true,
 		"": false, ".": false, "..": false, "a b": false, "a/b": false, "ä": false, "a\n": false,
+		"a@": false, "a[": false, "a`": false, "a{": false, "a;": false,
 		strings.Repeat("x", 129): false,
 	} {
 		check.Equal(t, want, conversation.ValidID(id), "ValidID(%q)", id)

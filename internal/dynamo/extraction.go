@@ -111,7 +111,7 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 	b extraction.Batch,
 ) (forgotten []string, err error) {
 	for _, m := range b.Denied {
-		if err := longterm.GiveBack(ctx, s.memories, user, m, b.Zone); err != nil {
+		if err := longterm.GiveBack(ctx, s.memories, user, m, b.Zone, nil); err != nil {
 			return nil, err
 		}
 	}

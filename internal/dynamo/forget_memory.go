@@ -32,7 +32,7 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 				from.value.EndedReason, from.value.ValidUntil = longterm.EndedForgotten, askedAt
 			}
 			if from.value.From.IsAhead(s.db.Now()) {
-				if err := longterm.GiveBack(ctx, s.memories, user, from.value, nil); err != nil {
+				if err := longterm.GiveBack(ctx, s.memories, user, from.value, nil, nil); err != nil {
 					return false, err
 				}
 			}

@@ -71,6 +71,7 @@ func TestChangedPlan(t *testing.T) {
 		"of no day":          {func(m *longterm.Memory) { m.From = longterm.Moment{} }, always},
 		"ended":              {func(m *longterm.Memory) { m.ValidUntil = s.Time() }, always},
 		"ended soon":         {func(m *longterm.Memory) { m.ValidUntil = s.Time().Add(time.Hour) }, always},
+		"begun and ended":    {func(m *longterm.Memory) { m.From, m.ValidUntil = day(-2), s.Time() }, always},
 		"over before it was": {func(m *longterm.Memory) { m.Until = day(-1) }, always},
 	} {
 		plan := create(longterm.Memory{Content: "candesartan, " + name, Status: longterm.Planned, From: day(7)})

@@ -273,18 +273,16 @@ func (m Memories) Update(ctx context.Context, user conversation.UserID, id strin
 		return change(v)
 	})
 	now := m.service.Now().UTC()
-	begins := func(m longterm.Memory) bool {
-		if start := m.From.Start(time.UTC); start.After(now) {
-			return m.HeldAt(start)
-		}
-		return m.HeldAt(now)
-	}
-	isSame := before.From == after.From && begins(before) == begins(after)
-	if err != nil || isSame || !before.From.IsAhead(now) && !after.From.IsAhead(now) {
+	if err != nil || !before.From.IsAhead(now) && !after.From.IsAhead(now) {
 		return after, err
 	}
+	at := after.From.Start(time.UTC)
+	if at.Before(now) {
+		at = now
+	}
+	begins := after.HeldAt(at)
 	return after, longterm.GiveBack(ctx, m.Collection, user, before, nil, func(old *longterm.Memory) {
-		if begins(after) && !old.StaysBeside(after) {
+		if begins && !old.StaysBeside(after) {
 			*old = old.GivenWayTo(after, now, now)
 		}
 	})
@@ -298,7 +296,7 @@ func (m Memories) Delete(ctx context.Context, user conversation.UserID, id strin
 		return err
 	}
 	if gone.From.IsAhead(m.service.Now()) {
-		if err := longterm.GiveBack(ctx, m.Collection, user, gone, nil); err != nil {
+		if err := longterm.GiveBack(ctx, m.Collection, user, gone, nil, nil); err != nil {
 			return err
 		}
 	}

@@ -66,10 +66,10 @@ func (p *planner) addFact(f fact) {
 	default:
 		same = p.newMemory(s)
 		if p.forgotten[forgottenKey(memoryKey, same.Content, same.About)] || p.isForgotten(*same) {
-			isSince := func(f longterm.Forgotten) bool {
+			isWishedLater := func(f longterm.Forgotten) bool {
 				return !f.Rejected && same.SaidAt.Before(f.At) && f.Covers(*same)
 			}
-			if slices.ContainsFunc(p.known.Forgotten, isSince) { // it is read late, as an import is
+			if slices.ContainsFunc(p.known.Forgotten, isWishedLater) { // it is read late, as an import is
 				p.forgetMessages = append(p.forgetMessages, same.MessageIDs...)
 			}
 			return

@@ -376,6 +376,9 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 	}
 	slices.Sort(ids)
 	hits, err := w.Store.Resolve(ctx, w.user, w.session.Generation, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
 	for _, h := range hits {
 		if h.Message != nil {
 			from[h.Message.ID] = *h.Message
@@ -393,5 +396,5 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 		isGone := hasDeleted && len(t.MessageIDs) > 0 && !slices.ContainsFunc(t.MessageIDs, stays)
 		visible[t.ID] = !isGone && !slices.ContainsFunc(t.MessageIDs, isHidden)
 	}
-	return visible, err
+	return visible, nil
 }

@@ -61,15 +61,18 @@ func (m Memory) Restored(now time.Time) Memory {
 	return m
 }
 
-// GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted or denied, and
-// changes them further where then is set. A plan that gave way before its day, or was put off, stays given up. The zone
-// is the user's, nil where it is not known.
+// GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted, denied or
+// changed. A plan that gave way before its day, or was put off, stays given up. The zone is the user's, nil where it is
+// not known. next changes each memory further, unless it is nil.
 func GiveBack(ctx context.Context, memories Collection[Memory], user conversation.UserID, by Memory,
-	zone *time.Location, then ...func(*Memory),
+	zone *time.Location, next func(*Memory),
 ) error {
 	zone = cmp.Or(zone, lastZone)
 	deleted := map[string]Memory{by.ID: by}
 	all, err := Newest(ctx, user, memories, 0)
+	if err != nil {
+		return err
+	}
 	for _, m := range all {
 		isPutOff := by.Status == Planned && by.From.IsAhead(m.ValidUntil.In(firstZone))
 		isGivenUp := m.Status == Planned && (m.From.IsZero() || m.From.IsAhead(m.ValidUntil.In(zone)) || isPutOff)
@@ -78,15 +81,15 @@ func GiveBack(ctx context.Context, memories Collection[Memory], user conversatio
 		}
 		if _, err := memories.Update(ctx, user, m.ID, func(m *Memory) error {
 			*m, _ = m.WithoutEnd(false, deleted)
-			for _, change := range then {
-				change(m)
+			if next != nil {
+				next(m)
 			}
 			return nil
 		}); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // WithoutEnd returns a memory that has not ended, because the memory that took its place is deleted, or because all

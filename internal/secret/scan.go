@@ -19,14 +19,14 @@ const shortHint = "pw"
 const leastDigits = 8
 
 // listOf says which of the lists has the hints that begin with a triple of bytes. The first list is empty.
-var listOf, hintLists = func() (of [1 << 15]uint16, lists [][]string) {
+var listOf, hintLists = func() (of [triples]uint16, lists [][]string) {
 	lists = make([][]string, 1)
 	for _, r := range rules {
 		for _, hint := range r.hints {
 			if hint == shortHint {
 				continue
 			}
-			triple := nextTriple(nextTriple(uint16(hint[0]), hint[1]), hint[2]) % uint16(len(of))
+			triple := nextTriple(nextTriple(uint16(hint[0]), hint[1]), hint[2])
 			if of[triple] == 0 {
 				of[triple], lists = uint16(len(lists)), append(lists, nil)
 			}
@@ -67,7 +67,7 @@ func (t *scan) read(text string) {
 	for i := range len(text) {
 		f := &byteForms[text[i]]
 		triple = nextTriple(triple, f.lower)
-		if list := listOf[triple%uint16(len(listOf))]; list != 0 {
+		if list := listOf[triple]; list != 0 {
 			t.match(hintLists[list], text[max(i-2, 0):])
 		}
 		if f.lower == shortHint[1] && i > 0 && byteForms[text[i-1]].lower == shortHint[0] {
@@ -106,8 +106,11 @@ func (t *scan) note(hint string) {
 	t.hints[hint] = true
 }
 
+// triples is how many numbers of three bytes there are. Letters differ in their last 5 bits.
+const triples = 1 << 15
+
 // nextTriple is the number of a byte and the two before it. What was before these is shifted out.
-func nextTriple(before uint16, c byte) uint16 { return before<<5 ^ uint16(c) }
+func nextTriple(before uint16, c byte) uint16 { return (before<<5 ^ uint16(c)) % triples }
 
 // has reports whether the text has a hint.
 func (t *scan) has(hint string) bool { return t.hints[hint] }
