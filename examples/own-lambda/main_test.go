@@ -143,6 +143,7 @@ func issuer(t *testing.T, token string) string {
 			http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
 			return
 		}
+		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer"}`, token)
 	}))
 	t.Cleanup(server.Close)
