@@ -56,6 +56,9 @@ type Message struct {
 	NoIndex    bool  `stored:"noIndex,omitempty"`
 	NoExtract  bool  `stored:"noExtract,omitempty"`
 	Generation int64 `stored:"generation"`
+	// CleanBy is the version of the rules for secrets that found none in Content, in a message that was read from the
+	// shared store. Otherwise it is 0.
+	CleanBy int `stored:"cleanBy,omitempty"`
 	// SessionCreatedAt is when the session was created. It distinguishes the session from others of the same id.
 	SessionCreatedAt time.Time `stored:"sessionCreatedAtMs,millis"`
 }

@@ -33,7 +33,7 @@ func testAppend(t *testing.T, s *fixture) {
 		t.Errorf("session after: %+v", x)
 	}
 	got := allMessages(t, s, alice, "p", conversation.Page{Limit: 50})
-	check.Same(t, a.Messages, got, "read back")
+	sameMessages(t, a.Messages, got, "read back")
 	again := readSession(t, s, "p")
 	if again.MessageCount != 2 || !again.LastMessageAt.Equal(x.LastMessageAt) || !again.StartedAt.Equal(start) {
 		t.Errorf("session read back: %+v", again)
@@ -178,7 +178,7 @@ func checkRepeat(t *testing.T, s *fixture, in conversation.Append, first convers
 // checkSameAnswer compares the parts of two answers that a client sees.
 func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 	t.Helper()
-	check.Same(t, a.Messages, b.Messages, "messages")
+	sameMessages(t, a.Messages, b.Messages, "messages")
 	seen := func(s conversation.Session) conversation.Session {
 		return conversation.Session{
 			ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,

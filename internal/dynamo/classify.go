@@ -74,7 +74,7 @@ func WrittenType(name string) types.ScalarAttributeType {
 var writtenTypes = map[types.ScalarAttributeType]string{
 	types.ScalarAttributeTypeN: `generation seq tokens sessionCreatedAtMs messageCount lastSeq version summarizedSeq
 		indexedSeq extractedSeq dueShard summaryTokens summaryCoveredSeq sweeps vectorCount confidence expiresAt
-		claimedVersion failures userSeq urgentSeq percent backfilled`,
+		claimedVersion failures userSeq urgentSeq percent backfilled cleanBy`,
 	types.ScalarAttributeTypeS: `pk sk createdAt updatedAt messageId role content timestamp sourceContext sourceId coachId
 		agentId mode entityType status title deletedSeqs startedAt lastMessageAt leftAt sessionCompletedAt placement
 		summarizedAt indexedAt activeAt coachKey dueAt summary summaryKind summaryUpdatedAt summaryModel summaryDigest

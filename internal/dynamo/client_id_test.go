@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -66,9 +65,8 @@ func testClientIDs(t *testing.T, s *fixture) {
 	again := appendMessages(t, s, alice, "c", withID("y", "two"))
 	want := first.Messages[1]
 	want.Duplicate = true
-	if diff := cmp.Diff([]conversation.Message{want}, again.Messages); diff != "" || again.Session.MessageCount != 2 {
-		t.Errorf("%d messages (-want +got)\n%s", again.Session.MessageCount, diff)
-	}
+	sameMessages(t, []conversation.Message{want}, again.Messages, "appended again")
+	check.Equal(t, 2, again.Session.MessageCount, "messages after the repeat")
 	mixed := appendMessages(t, s, alice, "c", withID("z", "three"), withID("x", "one"), withID("", "four"))
 	var stored []string
 	for _, m := range mixed.Messages {

@@ -61,7 +61,7 @@ func testMessageByID(t *testing.T, s *fixture) {
 	_, m := newSession(t, s, coach, "a", "1")
 	got, err := s.Deletion.Message(t.Context(), alice, "a", m[0].ID)
 	check.OK(t, err)
-	check.Same(t, m[0], got, "a message by its id")
+	sameMessages(t, m[0], got, "a message by its id")
 	for name, err := range map[string]error{
 		"another session": errorOf(s.Deletion.Message(t.Context(), alice, "b", m[0].ID)),
 		"another user":    errorOf(s.Deletion.Message(t.Context(), bob, "a", m[0].ID)),

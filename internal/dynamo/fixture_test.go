@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -155,6 +158,16 @@ func allMessages(t *testing.T, s *fixture, user conversation.UserID, id string, 
 	return allPages(t, page, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
 		return s.Messages.Messages(t.Context(), user, id, p)
 	})
+}
+
+// sameMessages compares messages. One that was read says by which rules it has no secret, one that was appended does
+// not.
+func sameMessages[M conversation.Message | []conversation.Message](t *testing.T, want, got M, what string) {
+	t.Helper()
+	read := cmpopts.IgnoreFields(conversation.Message{}, "CleanBy")
+	if diff := cmp.Diff(want, got, read); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // checkComplete checks that the messages are seq 1 to n in order, with strictly increasing times.

@@ -37,7 +37,7 @@ func testTurn(t *testing.T, s *fixture) {
 	if err != nil || taken.Lease == begun.Lease {
 		t.Fatalf("a repeat after the lease lapsed: %+v, %v", taken, err)
 	}
-	check.Same(t, begun.Message, taken.Message, "the message taken over")
+	sameMessages(t, begun.Message, taken.Message, "the message taken over")
 	checkFault(t, s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute), fault.Conflict, "renew a lost lease")
 	taken = releaseAndTake(t, s, taken)
 	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "fine"}
@@ -51,7 +51,7 @@ func testTurn(t *testing.T, s *fixture) {
 	answer.Content = "late"
 	late, err := s.Turns.FinishTurn(t.Context(), alice, begun, answer)
 	check.OK(t, err)
-	check.Same(t, done, late, "the second FinishTurn returns")
+	sameMessages(t, done, late, "the second FinishTurn returns")
 	checkFinished(t, s, begun.Message, done)
 }
 
@@ -75,7 +75,7 @@ func checkFinished(t *testing.T, s *fixture, asked, answered conversation.Messag
 		t.Fatalf("a repeat afterwards: %+v, %v", replay, err)
 	}
 	first, again := []conversation.Message{asked, answered}, []conversation.Message{replay.Message, *replay.Answer}
-	check.Same(t, first, again, "the replayed turn")
+	sameMessages(t, first, again, "the replayed turn")
 	other := turnWithKey("k")
 	other.Idempotency.BodyHash = "h2"
 	checkFault(t, errorOf(s.Turns.BeginTurn(t.Context(), alice, other, time.Minute)), fault.IdempotencyMismatch,

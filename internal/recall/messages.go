@@ -109,7 +109,7 @@ func (h Hit) message() conversation.Message {
 
 // IsSecretTo reports whether a message, or a note as one, has a secret that was given outside a session.
 func IsSecretTo(sessionID string, m conversation.Message) bool {
-	return m.SessionID != sessionID && secret.Has(m.Content)
+	return m.SessionID != sessionID && secret.HasStored(m.Content, m.CleanBy)
 }
 
 // newestMessages ranks the newest messages that may be seen, without the index. The words that a message shares with

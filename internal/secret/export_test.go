@@ -1,5 +1,10 @@
 package secret
 
+import (
+	"fmt"
+	"hash/fnv"
+)
+
 // RuledOut returns the forms of a text's secrets that hints and digits rule out.
 func RuledOut(text string) (forms []string) {
 	var t scan
@@ -14,4 +19,13 @@ func RuledOut(text string) (forms []string) {
 		}
 	}
 	return forms
+}
+
+// Rules returns the version of the rules, and a hash of their expressions and hints.
+func Rules() (of int, hash uint32) {
+	h := fnv.New32a()
+	for _, r := range rules {
+		fmt.Fprintln(h, r.form(), r.hints, r.digits)
+	}
+	return version, h.Sum32()
 }

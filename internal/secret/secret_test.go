@@ -140,3 +140,31 @@ func BenchmarkHas(b *testing.B) {
 		secret.Has(text)
 	}
 }
+
+// TestVersion fails after a change of the rules whose version was not raised: texts that were found clean by the rules
+// before would not be read again.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	version, hash := secret.Rules()
+	check.Equal(t, 1, version, "version of the rules: raise it with each change of them, and pin both here")
+	check.Equal(t, uint32(0x526c702a), hash, "hash of the rules: raise their version, and pin both here")
+}
+
+// TestHasStored reads a stored text again unless these rules found it clean.
+func TestHasStored(t *testing.T) {
+	t.Parallel()
+	const clean, given = "The PIN is in the blue folder.", "My password is hunter22!"
+	by := secret.CleanBy(clean)
+	for _, c := range []struct {
+		text    string
+		cleanBy int
+		want    bool
+	}{
+		{given, secret.CleanBy(given), true},
+		{clean, by, false},
+		{given, by - 1, true}, // found clean by other rules
+		{given, by, false},    // these rules are not asked again
+	} {
+		check.Equal(t, c.want, secret.HasStored(c.text, c.cleanBy), "%q, clean by %d", c.text, c.cleanBy)
+	}
+}

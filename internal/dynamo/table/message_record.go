@@ -2,13 +2,14 @@ package table
 
 import (
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/secret"
 )
 
 // EncodeMessage returns the record of a message in a session.
 func EncodeMessage(user conversation.UserID, s conversation.Session, m conversation.Message) Item {
 	sk, _ := ParseMessageID(user, m.ID)
 	sessionSK, _ := SessionSK(s.Context, s.ID)
-	m.SessionCreatedAt = s.CreatedAt
+	m.SessionCreatedAt, m.CleanBy = s.CreatedAt, secret.CleanBy(m.Content)
 	it := Encode(m).With(UserKey(user, sk).Attributes())
 	it[AttrSourceID], it[AttrTimestamp] = StringAttr(SourceID(user, sessionSK)), TimeAttr(m.Timestamp)
 	return it

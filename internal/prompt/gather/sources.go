@@ -68,8 +68,6 @@ type Sources struct {
 	origins map[string]origin
 	// sessionOf has the session of each message that was read, where a memory has ended.
 	sessionOf map[string]string
-	// secrets says of messages, by id, whether they have a secret.
-	secrets map[string]bool
 
 	// Withheld counts the messages, sessions and memories among what was read that the user's preferences keep from this
 	// context.
@@ -101,7 +99,6 @@ func newSources(plan *Plan, got *read) *Sources {
 		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
 		Reference: got.reference, Overview: got.overview, Asked: got.asked,
 		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
-		secrets: make(map[string]bool, len(got.timeline)),
 	}
 	if src.Zone == nil {
 		src.Zone = time.UTC
@@ -320,17 +317,7 @@ func (src *Sources) mayShow(m *conversation.Message) bool {
 // MayHear reports whether this session may hear of a message: one that is kept out of searches stays in its own, and so
 // does one with a secret, such as a password or the number of a card.
 func (src *Sources) MayHear(m *conversation.Message) bool {
-	return !m.Forgotten && (m.SessionID == src.Session.ID || !m.NoIndex && !src.hasSecret(m))
-}
-
-// hasSecret reports whether a message has a secret. Each is searched once, because several blocks ask.
-func (src *Sources) hasSecret(m *conversation.Message) bool {
-	has, known := src.secrets[m.ID]
-	if !known {
-		has = secret.Has(m.Content)
-		src.secrets[m.ID] = has
-	}
-	return has
+	return !m.Forgotten && (m.SessionID == src.Session.ID || !m.NoIndex && !secret.HasStored(m.Content, m.CleanBy))
 }
 
 // divide divides the messages of this coach's sessions into sittings. Messages of every role count.
