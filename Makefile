@@ -300,6 +300,9 @@ teardown: $(VENV)/.stamp throughline ## Delete a stage but for its table and sec
 
 # ---- Tools, with pinned versions
 
+# Python compiles what it imports. That is a part of these packages only.
+PIP_INSTALL := pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps -r
+
 $(BIN)/.stamp: tools/go.mod tools/go.sum
 	@tools/need go
 	@mkdir -p $(BIN)
@@ -328,21 +331,21 @@ $(PYTHON)/.stamp: tools/clients/requirements.txt
 	@tools/need python
 	@echo "installing what the Python client needs"
 	@rm -rf $(PYTHON) && python3 -m venv $(PYTHON)
-	@$(PYTHON)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/clients/requirements.txt
+	@$(PYTHON)/bin/$(PIP_INSTALL) tools/clients/requirements.txt
 	@touch $@
 
 $(VENV)/.stamp: tools/requirements.txt
 	@tools/need python
 	@echo "installing the SAM CLI, cfn-lint, moto and schemathesis"
 	@rm -rf $(VENV) && python3 -m venv $(VENV)
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/requirements.txt
+	@$(VENV)/bin/$(PIP_INSTALL) tools/requirements.txt
 	@touch $@
 
 $(GENERATORS)/.stamp: tools/generators/requirements.txt
 	@tools/need python
 	@echo "installing a client generator for Python"
 	@rm -rf $(GENERATORS) && python3 -m venv $(GENERATORS)
-	@$(GENERATORS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/generators/requirements.txt
+	@$(GENERATORS)/bin/$(PIP_INSTALL) tools/generators/requirements.txt
 	@touch $@
 
 $(MCP)/.stamp: tools/mcp/package.json tools/mcp/package-lock.json
@@ -356,7 +359,7 @@ $(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/packa
 	@tools/need python npm
 	@echo "installing the libraries of providers, for the documents' programs"
 	@rm -rf $(SDK) && python3 -m venv $(SDK)
-	@$(SDK)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/sdk/requirements.txt
+	@$(SDK)/bin/$(PIP_INSTALL) tools/sdk/requirements.txt
 	@cp tools/sdk/package.json tools/sdk/package-lock.json $(SDK) && cd $(SDK) && npm ci --ignore-scripts --silent
 	@touch $@
 

@@ -7,6 +7,8 @@ request, and whether nonsense stays out: each message is stored once, a memory n
 words that were said, and no request is made over and over, not even of a server that never answers.
 """
 
+import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -56,6 +58,26 @@ def started(command, environment):
         if line.startswith("ready"):
             return server
     sys.exit("a server did not start:\n" + "".join(lines))
+
+
+def ended(server):
+    """Ends a server that was started."""
+    server.send_signal(signal.SIGTERM)
+    server.wait()
+
+
+@contextlib.contextmanager
+def served(stack, recorder):
+    """Gives the API of a stack of its own, whose model is behind a recorder."""
+    port = free_port()
+    server = started([stack], {
+        "PORT": str(port), "OPENAI_BASE_URL": recorder.url, "OPENAI_API_KEY": "none",
+        "OPENAI_CHAT_MODEL": "smollm2-135m", "ANSWER_TOKENS": "40", "TRIGGERS": "sweep=10s",
+    })
+    try:
+        yield Api(f"http://127.0.0.1:{port}")
+    finally:
+        ended(server)
 
 
 class Api:
@@ -135,20 +157,23 @@ def play(api, recorder):
     api.end("evening")
     recorder.made_up = {}
 
+
+def wait(stack):
+    """Yields what is wrong after a night whose server never answers."""
+    recorder = Recorder(model_port=0)
     recorder.stalls = True
-    before = len(recorder.requests)
-    api.open("night", "coach_conversation")
-    api.call("POST", "/v1/sessions/night/messages", {"messages": [{"role": "user", "content": SAID["night"][0]}]})
-    api.end("night")
-    asked = recorder.requests[before:]
-    if not 1 <= len(asked) <= MOST_UNANSWERED:
-        yield f"a server that never answers was asked {len(asked)} times: {asked}"
-    recorder.stalls = False
+    with served(stack, recorder) as api:
+        api.open("night", "coach_conversation")
+        api.call("POST", "/v1/sessions/night/messages", {"messages": [{"role": "user", "content": SAID["night"][0]}]})
+        api.end("night")
+        if not 1 <= len(recorder.requests) <= MOST_UNANSWERED:
+            yield f"a server that never answers was asked {len(recorder.requests)} times: {recorder.requests}"
+        yield from faults(api, recorder, ["night"])
 
 
-def faults(api, recorder):
-    """Yields what is wrong at the end of the day."""
-    for session in ["morning", "noon-0", "evening", "night"]:
+def faults(api, recorder, sessions):
+    """Yields what is wrong at the end."""
+    for session in sessions:
         texts = SAID[session.split("-")[0]]
         found = api.messages(session)
         if [m["content"] for m in found if m["role"] == "user"] != texts:
@@ -169,27 +194,21 @@ def faults(api, recorder):
 
 
 def main(stack):
-    model_port, port = free_port(), free_port()
-    server = pathlib.Path(__file__).parent / "server.py"
+    model_port = free_port()
     recorder = Recorder(model_port)
-    model = started([sys.executable, str(server), str(model_port)], {})
-    served = None
-    try:
-        served = started([stack], {
-            "PORT": str(port), "OPENAI_BASE_URL": recorder.url, "OPENAI_API_KEY": "none",
-            "OPENAI_CHAT_MODEL": "smollm2-135m", "ANSWER_TOKENS": "40", "TRIGGERS": "sweep=10s",
-        })
-        api = Api(f"http://127.0.0.1:{port}")
-        wrong = [*play(api, recorder), *faults(api, recorder)]
-        print(f"small-model: {len(recorder.requests)} requests, {len(api.memories())} memories")
-        for fault in wrong:
-            print(fault, file=sys.stderr)
-        return 1 if wrong else 0
-    finally:
-        for process in (served, model):
-            if process is not None:
-                process.send_signal(signal.SIGTERM)
-                process.wait()
+    model = started([sys.executable, str(pathlib.Path(__file__).parent / "server.py"), str(model_port)], {})
+    # The night is on a stack of its own, because it waits for a minute.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        try:
+            night = pool.submit(lambda: [*wait(stack)])
+            with served(stack, recorder) as api:
+                wrong = [*play(api, recorder), *faults(api, recorder, ["morning", "noon-0", "evening"]), *night.result()]
+                print(f"small-model: {len(recorder.requests)} requests, {len(api.memories())} memories")
+        finally:
+            ended(model)
+    for fault in wrong:
+        print(fault, file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
