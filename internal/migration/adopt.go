@@ -3,6 +3,7 @@ package migration
 import (
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -27,63 +28,123 @@ type Work struct {
 	Throttles int
 }
 
-// Entry is a place of an array: an entry that is there, by its index, or a message to encode.
+// Entry is a place of an array: an entry that is there, by its index, or a message to encode. ID is what the entry's id
+// has to be, empty for one that only the array has.
 type Entry struct {
 	Index   int
 	Message *conversation.Message
+	ID      string
 }
 
-// Adopt compares the array of a dual session with its messages, after the app has written to the array. decoded are the
-// messages of all entries, stored those of the shared store after copied, in order. copied is the seq of the last
-// message that only the array has.
+// Adopted is a dual session and its array as they agree. Added are messages that are new to the store, Changed those of
+// the store that have another seq, or the words of their entry.
+type Adopted struct {
+	Entries        []Entry
+	Added, Changed []conversation.Message
+	Session        conversation.Session
+}
+
+// Adopt compares the array of a dual session with its messages, after the app has written to it, or an old record over
+// the session's. decoded are the messages of all entries, stored those of the shared store after copied, by their
+// times. copied is the seq of the last message that only the array has.
 //
-// It returns the entries that the array has to have, at most limit messages that are new, and the session with these.
-// New entries come after all others. Messages whose entry is missing get it again. Entries up to copied that are
-// missing at the end are deleted.
-func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Message, ids IDs, limit int,
-) (array []Entry, added []conversation.Message, after conversation.Session) {
-	after = s
-	i := 0
+// At most limit messages are added or changed. New entries come after all others. Messages whose entry is missing get
+// it again. Entries up to copied that are missing are deleted, those at the end.
+func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Message, ids IDs, limit int) Adopted {
+	out, next := Adopted{Session: s}, 0
+	after := &out.Session
 	for seq := 1; seq <= copied; seq++ {
 		switch {
 		case s.Deleted.Contains(seq):
-		case i < len(decoded):
-			array = append(array, Entry{Index: i})
-			i++
+		case next < len(decoded) && (len(stored) == 0 || decoded[next].Timestamp.Before(stored[0].Timestamp)):
+			out.Entries = append(out.Entries, Entry{Index: next})
+			next++
 		default:
 			after.Deleted = after.Deleted.Add(seq)
 		}
 	}
-	places := map[string]int{}
-	for j := i; j < len(decoded); j++ {
-		places[decoded[j].ID] = j
-	}
-	for j := range stored {
-		if at, ok := places[stored[j].ID]; ok {
-			array = append(array, Entry{Index: at})
-			delete(places, stored[j].ID)
-		} else {
-			array = append(array, Entry{Message: &stored[j]})
-		}
-	}
-	after.MessageCount = len(array)
-	if after.MessageCount == 0 {
+	places := placesOf(decoded, stored)
+	out.addStored(copied, decoded, stored, places)
+	out.Changed = out.Changed[:min(limit, len(out.Changed))]
+	if after.MessageCount = len(out.Entries); after.MessageCount == 0 {
 		after.StartedAt, after.LastMessageAt = time.Time{}, time.Time{}
 	}
-	for ; i < len(decoded); i++ {
-		if at, isNew := places[decoded[i].ID]; !isNew || at != i {
+	for i := next; i < len(decoded); i++ {
+		if slices.Contains(places, i) {
 			continue
 		}
-		if len(added) == limit {
-			array = append(array, Entry{Index: i})
-			continue
+		e := Entry{Index: i}
+		if len(out.Added)+len(out.Changed) < limit {
+			var m conversation.Message
+			m, *after = extend(*after, decoded[i], ids)
+			out.Added = append(out.Added, m)
+			e = Entry{Message: &m, ID: m.ID}
 		}
-		var m conversation.Message
-		m, after = extend(after, decoded[i], ids)
-		added = append(added, m)
-		array = append(array, Entry{Message: &m})
+		out.Entries = append(out.Entries, e)
 	}
-	return array, added, after
+	return out
+}
+
+// addStored adds the entries of the store's messages. Where the app has written an old record over the session's, they
+// go on after its counters, or have seqs that were given again.
+func (a *Adopted) addStored(last int, decoded, stored []conversation.Message, places []int) {
+	s := &a.Session
+	for i, was := range stored {
+		m, e := was, Entry{Message: &stored[i], ID: was.ID}
+		if at := places[i]; at >= 0 {
+			e = Entry{Index: at, ID: was.ID}
+			if len(m.Parts) == 0 {
+				m.Content, m.Role = decoded[at].Content, decoded[at].Role
+			}
+		}
+		a.Entries = append(a.Entries, e)
+		for m.Seq <= last || s.Deleted.Contains(m.Seq) {
+			m.Seq = max(m.Seq, last) + 1
+		}
+		if last = m.Seq; last != was.Seq || m.Content != was.Content || m.Role != was.Role {
+			a.Changed = append(a.Changed, m)
+		}
+		if m.Role == conversation.RoleUser {
+			s.UserSeq = max(s.UserSeq, last)
+		}
+		if s.LastSeq = max(s.LastSeq, last); m.Timestamp.After(s.LastMessageAt) {
+			s.LastMessageAt = m.Timestamp
+		}
+	}
+}
+
+// sameEntry is how far the times of an entry may be apart at two reads: one without a time is a millisecond after the
+// one before it.
+const sameEntry = time.Second
+
+// placesOf returns the place of each stored message in the array, -1 for one that it lacks: that of its id, or of its
+// words, because an id changes with the entries before it, or of its time after the same message, where the app has
+// changed the words.
+func placesOf(decoded, stored []conversation.Message) []int {
+	places, used := slices.Repeat([]int{-1}, len(stored)), make([]bool, len(decoded))
+	for _, isSame := range []func(i, j int) bool{
+		func(i, j int) bool { return decoded[j].ID == stored[i].ID },
+		func(i, j int) bool { return decoded[j].Metadata[keptMessageID] == stored[i].ID },
+		func(i, j int) bool {
+			apart := decoded[j].Timestamp.Sub(stored[i].Timestamp).Abs()
+			return apart < sameEntry && decoded[j].Role == stored[i].Role && decoded[j].Content == stored[i].Content
+		},
+		func(i, j int) bool {
+			isNext := i > 0 && j > 0 && places[i-1] == j-1 && decoded[j].Role == stored[i].Role
+			return isNext && decoded[j].Timestamp.Equal(stored[i].Timestamp)
+		},
+	} {
+		next := 0 // most entries are in the order of the messages
+		for i := range stored {
+			for k := range decoded {
+				j := (next + k) % len(decoded)
+				if places[i] < 0 && !used[j] && isSame(i, j) {
+					places[i], used[j], next = j, true, j+1
+				}
+			}
+		}
+	}
+	return places
 }
 
 // extend appends a message that was decoded from an array to a session. Where its time is raised it gets another id.

@@ -50,8 +50,6 @@ type Record struct {
 	Placement Placement
 	// Messages is how many messages only the array has. Bytes is the size of the record.
 	Messages, Bytes int
-	// IsAdopted says that the array of a dual session is as Throughline left it.
-	IsAdopted bool
 	// IsUncovered says that the session has messages which nothing has made due.
 	IsUncovered bool
 }

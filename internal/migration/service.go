@@ -333,7 +333,7 @@ func (w *worker) target(r Record) (to Placement, needed bool) {
 	}
 	switch w.run.Action {
 	case Backfill:
-		isThere := r.Placement == to && (to != InBoth || r.Messages == 0 && r.IsAdopted)
+		isThere := r.Placement == InStore // a dual one is compared with its array
 		return to, to != InArray && rank(r.Placement) <= rank(to) && !isThere
 	case Rollback:
 		return to, rank(r.Placement) > rank(to)

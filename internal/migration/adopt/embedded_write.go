@@ -32,8 +32,13 @@ func (a *Adopter) Messages(ctx context.Context, user conversation.UserID, sessio
 		return session, nil, nil
 	}
 	array := decodeArray(now, records[k])
-	if isEmbedded(now) {
+	switch entries := arrayOf(now).Entries; {
+	case isEmbedded(now):
 		return session, array, nil
+	case entries != now.MessageCount: // the app has written to it, and what it has written is not in the store yet
+		m := a.mover(user, now.ID)
+		plan, entries, err := m.agreed(ctx, records[k], now, entries+now.LastSeq)
+		return plan.Session, m.decodeEntries(plan.Session, entries), err
 	}
 	state, err := a.migrationState(ctx)
 	if stage := state.Of(user); err != nil || stage == migration.Embedded || stage == migration.Dual {

@@ -125,7 +125,6 @@ func (a *Adopter) recordOf(it table.Item) (r migration.Record, ok bool) {
 	}
 	r.SessionID, r.Placement, r.Messages = session.ID, array.Placement, max(0, array.Entries)
 	if array.Placement == migration.InBoth {
-		r.IsAdopted = array.Entries == session.MessageCount
 		r.Messages = min(array.EmbeddedSeq, array.Entries)
 	}
 	r.IsUncovered = session.IsMigrated() && session.Uncovered() &&

@@ -33,6 +33,9 @@ type mover struct {
 	last []table.Item
 	// separate says that such a transaction has failed: the copies then have one of their own, which shows what is wrong.
 	separate bool
+	// compared says that a dual session and its array agree. The job looks, because the app can change an array and leave
+	// its length.
+	compared bool
 	backoff  *table.Backoff
 	work     migration.Work
 }
@@ -94,6 +97,7 @@ func (m *mover) move(ctx context.Context, to migration.Placement) error {
 		case err != nil:
 			return err
 		case failures != nil:
+			m.compared = false
 			if _, deleted := failures[tombstonePlace]; deleted {
 				return notYet(ctx, m)
 			}
@@ -159,9 +163,12 @@ func (m *mover) step(ctx context.Context, it table.Item, s conversation.Session,
 ) (t *table.Transaction, isLast bool, err error) {
 	array, isDual := arrayOf(s), PlacementOf(s) == migration.InBoth
 	switch {
-	case isDual && array.Entries != s.MessageCount:
-		t, err = m.adopt(ctx, it, s)
-		return t, false, err
+	case isDual && (array.Entries != s.MessageCount || m.byJob && !m.compared):
+		if t, err = m.adopt(ctx, it, s); t != nil || err != nil {
+			return t, false, err
+		}
+		m.compared = true
+		return m.step(ctx, it, s, to)
 	case array.Placement == to && (!isDual || array.EmbeddedSeq == 0):
 		return nil, true, nil
 	case isEmbedded(s):

@@ -2,6 +2,8 @@ package adopt
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -36,7 +38,10 @@ func (m *mover) unpark(ctx context.Context, it table.Item, s conversation.Sessio
 	if !table.IsMessageOf(parked, s) {
 		parked = nil // of an earlier session of the id
 	}
-	messages, err := m.storedAfter(ctx, s, 0)
+	messages, more, err := dynamo.NewMessageStore(m.db).StoredAfter(ctx, m.user, s, 0, 2*maxRecordBytes)
+	if err == nil && more {
+		err = errTooLarge
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -62,16 +67,6 @@ func setEntries(u table.Update, it table.Item, entries []types.AttributeValue) t
 	return u.Set(arrayPath, array)
 }
 
-// storedAfter returns the messages of the shared store after a seq, in order. It returns errTooLarge where they are
-// more than fit a record.
-func (m *mover) storedAfter(ctx context.Context, s conversation.Session, seq int) ([]conversation.Message, error) {
-	messages, more, err := dynamo.NewMessageStore(m.db).StoredAfter(ctx, m.user, s, seq, 2*maxRecordBytes)
-	if err == nil && more {
-		return nil, errTooLarge
-	}
-	return messages, err
-}
-
 // arrayOf returns the array of messages: the entries of the parked array as the app wrote them, and entries of
 // Throughline's for the others. Where an entry would get another id than its message has, because one before it is
 // gone, the id is written into it.
@@ -94,13 +89,22 @@ func (m *mover) arrayOf(s conversation.Session, parked table.Item, messages []co
 			return nil, err
 		}
 	}
+	ids := make([]string, len(messages))
+	for i, message := range messages {
+		ids[i] = message.ID
+	}
+	return withIDs(m, s, array, ids), nil
+}
+
+// withIDs writes the ids into those entries that would have others. An empty id is any.
+func withIDs(m *mover, s conversation.Session, array []types.AttributeValue, ids []string) []types.AttributeValue {
 	for i, message := range m.decodeEntries(s, array) {
-		if id := messages[i].ID; message.ID != id {
+		if id := ids[i]; id != "" && message.ID != id {
 			fields := array[i].(*types.AttributeValueMemberM)
 			array[i] = table.Item(fields.Value).With(table.Item{migration.EntryMessageID: table.StringAttr(id)}).Attribute()
 		}
 	}
-	return array, nil
+	return array
 }
 
 // decodeEntries decodes entries that are all messages.
@@ -110,9 +114,36 @@ func (m *mover) decodeEntries(s conversation.Session, list []types.AttributeValu
 	return messages
 }
 
-// adopt returns the transaction that makes a dual session agree with an array that the app has written to. The app's
-// new entries become messages after all others. Entries that are missing are added again.
+// adopt returns the transaction that makes a dual session and its array agree, after the app has written to either. The
+// app's new entries become messages after all others. Missing ones are added again. It is nil where they do.
 func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session) (*table.Transaction, error) {
+	plan, array, err := m.agreed(ctx, it, s, maxAdopted)
+	if err != nil || reflect.DeepEqual(plan.Session, s) && reflect.DeepEqual(array, entriesIn(it)) && plan.Changed == nil {
+		return nil, err
+	}
+	k, after := table.KeyOf(it), plan.Session
+	after.Version++
+	u := table.SetCounters(m.user, after).SetDueIfNone(k, m.db.DueAfterIdle()).
+		Apply(table.Encode(after), table.AttrDeletedSeqs)
+	t := m.db.Transaction()
+	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
+	for _, message := range plan.Added {
+		copied := m.encodeCopy(s, message)
+		delete(copied, table.AttrOrigin) // the functions have not seen it
+		t.Put(copied, table.NotExists())
+	}
+	for _, message := range plan.Changed {
+		copied := m.encodeCopy(s, message)
+		u := table.Set(table.AttrSeq, message.Seq).Apply(copied, table.AttrRole, table.AttrContent, table.AttrTokens)
+		t.Update(table.KeyOf(copied), u, table.IsOf(s))
+	}
+	return t, nil
+}
+
+// agreed returns a dual session as it agrees with its array, with at most limit messages that are new to the store or
+// changed there, and the array.
+func (m *mover) agreed(ctx context.Context, it table.Item, s conversation.Session, limit int,
+) (plan migration.Adopted, array []types.AttributeValue, err error) {
 	entries := make([]types.AttributeValue, len(entriesIn(it)))
 	for i, e := range entriesIn(it) {
 		if _, isMap := e.(*types.AttributeValueMemberM); isMap {
@@ -121,30 +152,25 @@ func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session
 			entries[i] = table.Item{migration.EntryContent: e}.Attribute()
 		}
 	}
-	stored, err := m.storedAfter(ctx, s, arrayOf(s).EmbeddedSeq)
-	if err != nil {
-		return nil, err
+	copied := arrayOf(s).EmbeddedSeq
+	stored, err := storedMessages(ctx, m, s, false)
+	if err == nil && len(stored)+copied < s.MessageCount { // the index lags
+		stored, err = storedMessages(ctx, m, s, true)
 	}
-	plan, added, after := migration.Adopt(s, arrayOf(s).EmbeddedSeq, m.decodeEntries(s, entries), stored,
-		messageIDs(m.user), maxAdopted)
-	array := make([]types.AttributeValue, len(plan))
-	for i, e := range plan {
-		if e.Message == nil {
+	if err != nil {
+		return plan, nil, err
+	}
+	stored = slices.DeleteFunc(stored, func(v conversation.Message) bool {
+		return v.Seq <= copied || s.Deleted.Contains(v.Seq)
+	})
+	plan = migration.Adopt(s, copied, m.decodeEntries(s, entries), stored, messageIDs(m.user), limit)
+	array, ids := make([]types.AttributeValue, len(plan.Entries)), make([]string, len(plan.Entries))
+	for i, e := range plan.Entries {
+		if ids[i] = e.ID; e.Message == nil {
 			array[i] = entries[e.Index]
 		} else if array[i], err = entryOf(*e.Message); err != nil {
-			return nil, err
+			return plan, nil, err
 		}
 	}
-	k := table.KeyOf(it)
-	after.Version++
-	u := table.SetCounters(m.user, after).SetDueIfNone(k, m.db.DueAfterIdle()).
-		Apply(table.Encode(after), table.AttrDeletedSeqs)
-	t := m.db.Transaction()
-	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
-	for _, message := range added {
-		copied := m.encodeCopy(s, message)
-		delete(copied, table.AttrOrigin) // the functions have not seen it
-		t.Put(copied, table.NotExists())
-	}
-	return t, nil
+	return plan, withIDs(m, plan.Session, array, ids), nil
 }

@@ -25,7 +25,7 @@ func (v verifier) verify(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		stored, err := v.storedMessages(ctx, s, attempt > 1)
+		stored, err := storedMessages(ctx, v.mover, s, attempt > 1)
 		if err != nil {
 			return 0, err
 		}
@@ -38,17 +38,17 @@ func (v verifier) verify(ctx context.Context) (int, error) {
 
 // storedMessages returns the messages of the session in the shared store by their times: by the index, or else by the
 // table.
-func (v verifier) storedMessages(ctx context.Context, s conversation.Session, consistent bool,
+func storedMessages(ctx context.Context, m *mover, s conversation.Session, consistent bool,
 ) ([]conversation.Message, error) {
-	q := v.stored(s)
+	q := m.stored(s)
 	if consistent {
 		low, high := table.MessageBounds(s.StartedAt, s.LastMessageAt.AddDate(0, 0, 1))
-		q = table.Query{Where: table.Between(v.user, low, high)}
+		q = table.Query{Where: table.Between(m.user, low, high)}
 	}
 	sk, _ := table.SessionSK(s.Context, s.ID)
-	source := table.SourceID(v.user, sk)
+	source := table.SourceID(m.user, sk)
 	var messages []conversation.Message
-	for it, err := range v.db.Query(ctx, "verify session", q) {
+	for it, err := range m.db.Query(ctx, "read session", q) {
 		if err != nil {
 			return nil, err
 		}
