@@ -22,8 +22,8 @@ func ReasonOf(err error) (string, bool) {
 
 // Work is what a part of the migration has done.
 type Work struct {
-	// Messages and Bytes are of the messages that were written. Writes counts the records of all transactions.
-	Messages, Bytes, Writes int
+	// Messages were written. Writes counts the records of all transactions.
+	Messages, Writes int
 	// Throttles counts the calls that the table throttled or did not answer.
 	Throttles int
 }
@@ -46,11 +46,13 @@ type Adopted struct {
 
 // Adopt compares the array of a dual session with its messages, after the app has written to it, or an old record over
 // the session's. decoded are the messages of all entries, stored those of the shared store after copied, by their
-// times. copied is the seq of the last message that only the array has.
+// times, of which copies has the ids of the backfill's. copied is the seq of the last message that only the array has.
 //
 // At most limit messages are added or changed. New entries come after all others. Messages whose entry is missing get
 // it again. Entries up to copied that are missing are deleted, those at the end.
-func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Message, ids IDs, limit int) Adopted {
+func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Message, copies map[string]bool,
+	ids IDs, limit int,
+) Adopted {
 	out, next := Adopted{Session: s}, 0
 	after := &out.Session
 	for seq := 1; seq <= copied; seq++ {
@@ -63,7 +65,7 @@ func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Me
 			after.Deleted = after.Deleted.Add(seq)
 		}
 	}
-	places := placesOf(decoded, stored)
+	places := placesOf(decoded, stored, copies)
 	out.addStored(copied, decoded, stored, places)
 	out.Changed = out.Changed[:min(limit, len(out.Changed))]
 	if after.MessageCount = len(out.Entries); after.MessageCount == 0 {
@@ -113,35 +115,50 @@ func (a *Adopted) addStored(last int, decoded, stored []conversation.Message, pl
 	}
 }
 
-// sameEntry is how far the times of an entry may be apart at two reads: one without a time is a millisecond after the
-// one before it.
+// sameEntry is how far the times of an entry that has been adopted may be apart at two reads.
 const sameEntry = time.Second
 
 // placesOf returns the place of each stored message in the array, -1 for one that it lacks: that of its id, or of its
-// words, because an id changes with the entries before it, or of its time after the same message, where the app has
-// changed the words.
-func placesOf(decoded, stored []conversation.Message) []int {
-	places, used := slices.Repeat([]int{-1}, len(stored)), make([]bool, len(decoded))
-	for _, isSame := range []func(i, j int) bool{
-		func(i, j int) bool { return decoded[j].ID == stored[i].ID },
-		func(i, j int) bool { return decoded[j].Metadata[keptMessageID] == stored[i].ID },
-		func(i, j int) bool {
-			apart := decoded[j].Timestamp.Sub(stored[i].Timestamp).Abs()
-			return apart < sameEntry && decoded[j].Role == stored[i].Role && decoded[j].Content == stored[i].Content
+// words between its neighbours, because id and time of a copy's entry change with those before it, or of its time after
+// the same message, where the app has changed the words.
+func placesOf(decoded, stored []conversation.Message, copies map[string]bool) []int {
+	byID, places := map[any]int{}, make([]int, len(stored))
+	for j, m := range decoded {
+		byID[m.Metadata[keptMessageID]] = j // of an entry after one of a later time
+	}
+	for j, m := range decoded {
+		byID[m.ID] = j
+	}
+	used := make([]bool, len(decoded))
+	for i, m := range stored {
+		at, ok := byID[m.ID]
+		if places[i] = at; !ok {
+			places[i] = -1
+		} else {
+			used[at] = true
+		}
+	}
+	for _, isSame := range []func(was, now conversation.Message, isNext bool) bool{
+		func(was, now conversation.Message, _ bool) bool {
+			isNear := copies[was.ID] || now.Timestamp.Sub(was.Timestamp).Abs() < sameEntry
+			return isNear && now.Content == was.Content
 		},
-		func(i, j int) bool {
-			isNext := i > 0 && j > 0 && places[i-1] == j-1 && decoded[j].Role == stored[i].Role
-			return isNext && decoded[j].Timestamp.Equal(stored[i].Timestamp)
+		func(was, now conversation.Message, isNext bool) bool {
+			return isNext && copies[was.ID] && now.Timestamp.Equal(was.Timestamp)
 		},
 	} {
-		next := 0 // most entries are in the order of the messages
-		for i := range stored {
-			for k := range decoded {
-				j := (next + k) % len(decoded)
-				if places[i] < 0 && !used[j] && isSame(i, j) {
-					places[i], used[j], next = j, true, j+1
+		last := -1
+		for i, was := range stored {
+			end := len(decoded)
+			if k := slices.IndexFunc(places[i:], func(at int) bool { return at >= 0 }); k >= 0 {
+				end = places[i+k]
+			}
+			for j := last + 1; j < end && places[i] < 0; j++ {
+				if !used[j] && decoded[j].Role == was.Role && isSame(was, decoded[j], last >= 0 && j == last+1) {
+					places[i], used[j] = j, true
 				}
 			}
+			last = max(last, places[i])
 		}
 	}
 	return places

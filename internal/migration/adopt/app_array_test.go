@@ -64,6 +64,12 @@ func TestAppRewritesItsArray(t *testing.T) {
 			},
 			want: append(slices.Clone(all[1:]), "three", "the app's"),
 		},
+		"adds one with a time to entries without": {copied: true, change: func(now, _ appRecord) appRecord {
+			timed := entry("the app's")
+			timed.(*types.AttributeValueMemberM).Value["ts"] = str("2026-02-05T18:00:00Z")
+			arrayIn(now).Value = append(arrayIn(now).Value[:4:4], timed)
+			return now
+		}, want: append(slices.Clone(all), "the app's")},
 		"edits one": {copied: true, change: func(now, _ appRecord) appRecord {
 			arrayIn(now).Value[3] = entry("3 edited")
 			return now

@@ -153,9 +153,9 @@ func (m *mover) agreed(ctx context.Context, it table.Item, s conversation.Sessio
 		}
 	}
 	copied := arrayOf(s).EmbeddedSeq
-	stored, err := storedMessages(ctx, m, s, false)
+	stored, copies, err := storedMessages(ctx, m, s, false)
 	if err == nil && len(stored)+copied < s.MessageCount { // the index lags
-		stored, err = storedMessages(ctx, m, s, true)
+		stored, copies, err = storedMessages(ctx, m, s, true)
 	}
 	if err != nil {
 		return plan, nil, err
@@ -163,7 +163,8 @@ func (m *mover) agreed(ctx context.Context, it table.Item, s conversation.Sessio
 	stored = slices.DeleteFunc(stored, func(v conversation.Message) bool {
 		return v.Seq <= copied || s.Deleted.Contains(v.Seq)
 	})
-	plan = migration.Adopt(s, copied, m.decodeEntries(s, entries), stored, messageIDs(m.user), limit)
+	plan = migration.Adopt(s, copied, m.decodeEntries(s, entries), stored, copies,
+		messageIDs(m.user), limit)
 	array, ids := make([]types.AttributeValue, len(plan.Entries)), make([]string, len(plan.Entries))
 	for i, e := range plan.Entries {
 		if ids[i] = e.ID; e.Message == nil {

@@ -163,7 +163,6 @@ func (m *mover) writeCopies(ctx context.Context, s conversation.Session, wanted 
 		}
 		m.last = append(m.last, it)
 		bytes += size
-		m.work.Bytes += size
 	}
 	if m.separate {
 		return m.writeLast(ctx, s)

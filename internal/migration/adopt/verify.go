@@ -25,7 +25,7 @@ func (v verifier) verify(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		stored, err := storedMessages(ctx, v.mover, s, attempt > 1)
+		stored, _, err := storedMessages(ctx, v.mover, s, attempt > 1)
 		if err != nil {
 			return 0, err
 		}
@@ -36,10 +36,10 @@ func (v verifier) verify(ctx context.Context) (int, error) {
 	}
 }
 
-// storedMessages returns the messages of the session in the shared store by their times: by the index, or else by the
-// table.
+// storedMessages returns the messages of a session in the shared store by their times, and which are copies: by the
+// index, or else by the table.
 func storedMessages(ctx context.Context, m *mover, s conversation.Session, consistent bool,
-) ([]conversation.Message, error) {
+) (messages []conversation.Message, copies map[string]bool, err error) {
 	q := m.stored(s)
 	if consistent {
 		low, high := table.MessageBounds(s.StartedAt, s.LastMessageAt.AddDate(0, 0, 1))
@@ -47,16 +47,17 @@ func storedMessages(ctx context.Context, m *mover, s conversation.Session, consi
 	}
 	sk, _ := table.SessionSK(s.Context, s.ID)
 	source := table.SourceID(m.user, sk)
-	var messages []conversation.Message
+	copies = map[string]bool{}
 	for it, err := range m.db.Query(ctx, "read session", q) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if message, ok := table.DecodeMessage(it); ok && it.String(table.AttrSourceID) == source && table.IsMessageOf(it, s) {
 			messages = append(messages, message)
+			copies[message.ID] = it.String(table.AttrOrigin) == originBackfill
 		}
 	}
-	return messages, nil
+	return messages, copies, nil
 }
 
 func (v verifier) compare(ctx context.Context, it table.Item, s conversation.Session,
