@@ -3,6 +3,7 @@ package adopt
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -184,7 +185,8 @@ func (m *mover) step(ctx context.Context, it table.Item, s conversation.Session,
 		messages = slices.DeleteFunc(messages, func(v conversation.Message) bool { return v.Seq > array.EmbeddedSeq })
 		lacking, err := m.copy(ctx, s, messages)
 		if err == nil && len(lacking) > 0 {
-			err = errLacking
+			err = migration.Unmovable("the shared store has messages of this session that its array lacks: put the app's " +
+				"record back as it was")
 		}
 		if err != nil {
 			return nil, false, err
@@ -232,10 +234,6 @@ func (m *mover) marked(u table.Update) table.Update {
 	return u.SetOrRemove(table.AttrOrigin, originBackfill, m.byJob)
 }
 
-// errLacking refuses a session with messages of the shared store that cannot be put into its array.
-const errLacking = migration.Unmovable("the shared store has messages of this session that its array lacks, from " +
-	"before the array's last one: put the app's record back as it was")
-
 // leaveEmbedded copies the messages of an embedded session and returns the transaction that makes it dual or shared.
 // Where its array lacks messages of the shared store, it returns the one that adds them to the array, which is not the
 // last step.
@@ -274,19 +272,22 @@ func (m *mover) leaveEmbedded(ctx context.Context, it table.Item, s conversation
 	return t, true, nil
 }
 
-// complete returns the transaction that adds messages to the end of an embedded session's array. They keep their ids
-// only if they are later than the array's last one.
+// complete returns the transaction that adds messages of the store to an embedded session's array, between the entries
+// that are earlier and those that are not.
 func (m *mover) complete(it table.Item, s conversation.Session, lacking []conversation.Message,
 ) (*table.Transaction, error) {
-	if !lacking[0].Timestamp.After(s.LastMessageAt) {
-		return nil, errLacking
+	earlier := 0
+	for _, message := range m.decodeEntries(s, entriesIn(it)) {
+		if message.Timestamp.Before(lacking[0].Timestamp) {
+			earlier = message.Seq
+		}
 	}
-	u, err := appendEntries(table.Update{}, s, lacking)
+	_, array, err := withStored(m, s, earlier, entriesIn(it), lacking, nil, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
 	t := m.db.Transaction()
-	t.Update(table.KeyOf(it), u, table.IsUnchanged(s))
+	t.Update(table.KeyOf(it), setEntries(table.Update{}, it, array), table.IsUnchanged(s))
 	return t, nil
 }
 

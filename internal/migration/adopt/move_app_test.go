@@ -2,7 +2,6 @@ package adopt_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -121,29 +120,34 @@ func TestAppendAfterAnOldRecord(t *testing.T) {
 }
 
 // TestAppWritesLaterEntries has the app write an entry into an old record that is later than what was stored since. The
-// session stays in its array, with the reason, and nothing that is stored is deleted.
+// stored message has its place before it.
 func TestAppWritesLaterEntries(t *testing.T) {
 	t.Parallel()
-	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
-	a := newAppTable(t, s.Item)
-	a.move(t, s, migration.InStore)
-	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User),
-		dynamotest.OneMessage(s.ID, "ours")))(t)
-	stored := a.stored(t, s.User, s.Key())
-	attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
-	array := attributes["messages"].(*types.AttributeValueMemberL)
-	array.Value = append(slices.Clone(array.Value), &types.AttributeValueMemberM{Value: appRecord{
-		"role": str("user"), "content": str("the app's"),
-		"ts": str("2099-01-01T00:00:00.000Z"),
-	}})
-	a.put(t, s.Item)
-	_, err := adopt.Move(t.Context(), a.db, conversation.UserID(s.User), s.ID, migration.InBoth)
-	if reason, ok := migration.ReasonOf(err); !ok || !strings.Contains(reason, "array lacks") {
-		t.Errorf("got %v", err)
-	}
-	for _, m := range stored {
-		if !slices.Contains(a.stored(t, s.User, s.Key()), m) {
-			t.Errorf("%q is gone", m.Content)
-		}
+	for name, way := range map[string][]migration.Placement{
+		"shared": {migration.InStore}, "dual": {migration.InBoth}, "dual by the message": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAppTable(t)
+			s := a.newArraySession(t, "u", 3, 5)
+			before := a.get(t, "user#u", arraySK)
+			timed := func(e types.AttributeValue, at string) types.AttributeValue {
+				e.(*types.AttributeValueMemberM).Value["ts"] = str(at)
+				return e
+			}
+			for _, e := range arrayIn(before).Value {
+				timed(e, "2026-02-05T18:00:00Z")
+			}
+			a.put(t, before)
+			for _, to := range way {
+				check.Got(adopt.Move(t.Context(), a.db, s.user, "c", to))(t)
+			}
+			check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "ours")))(t)
+			arrayIn(before).Value = append(arrayIn(before).Value, timed(entry("the app's"), "2026-02-05T19:00:00Z"))
+			a.put(t, before)
+			s.want = append(s.want, "ours", "the app's")
+			check.Got(adopt.Move(t.Context(), a.db, s.user, "c", migration.InBoth))(t)
+			s.checkOnTheWay(t, a.db, migration.InStore, migration.InArray, migration.InStore)
+		})
 	}
 }

@@ -163,8 +163,14 @@ func (m *mover) agreed(ctx context.Context, it table.Item, s conversation.Sessio
 	stored = slices.DeleteFunc(stored, func(v conversation.Message) bool {
 		return v.Seq <= copied || s.Deleted.Contains(v.Seq)
 	})
-	plan = migration.Adopt(s, copied, m.decodeEntries(s, entries), stored, copies,
-		messageIDs(m.user), limit)
+	return withStored(m, s, copied, entries, stored, copies, limit)
+}
+
+// withStored returns a session and its array with the messages that the store has after a seq.
+func withStored(m *mover, s conversation.Session, seq int, entries []types.AttributeValue,
+	stored []conversation.Message, copies map[string]bool, limit int,
+) (plan migration.Adopted, array []types.AttributeValue, err error) {
+	plan = migration.Adopt(s, seq, m.decodeEntries(s, entries), stored, copies, messageIDs(m.user), limit)
 	array, ids := make([]types.AttributeValue, len(plan.Entries)), make([]string, len(plan.Entries))
 	for i, e := range plan.Entries {
 		if ids[i] = e.ID; e.Message == nil {
