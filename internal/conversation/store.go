@@ -275,6 +275,8 @@ type Change struct {
 	// Embedded is the id of a session that was written and whose messages are in an array of the app's. Nobody summarises
 	// or indexes it there.
 	Embedded string
+	// Gone is a session whose record was deleted, wherever its messages are.
+	Gone *Session
 	// Message is a message that was stored.
 	Message *Message
 	// RecordID is the id of a memory, check-in or document of that generation. The table has its current state.

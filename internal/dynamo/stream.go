@@ -90,6 +90,9 @@ func (db *DB) sessionChange(c conversation.Change, r events.DynamoDBStreamRecord
 	if err != nil {
 		return c, false, err
 	}
+	if after == nil {
+		c.Gone = before
+	}
 	if before != nil && !before.IsMigrated() {
 		before = nil
 	}
@@ -97,7 +100,7 @@ func (db *DB) sessionChange(c conversation.Change, r events.DynamoDBStreamRecord
 		c.Embedded, after = after.ID, nil
 	}
 	c.Before, c.After = before, after
-	return c, before != nil || after != nil || c.Embedded != "", nil
+	return c, c.Gone != nil || before != nil || after != nil || c.Embedded != "", nil
 }
 
 func (db *DB) sessionImage(image map[string]events.DynamoDBAttributeValue) (*conversation.Session, error) {

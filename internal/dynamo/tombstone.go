@@ -17,6 +17,30 @@ type TombstoneStore struct{ db *DB }
 // NewTombstoneStore returns the tombstones of a DB.
 func NewTombstoneStore(db *DB) *TombstoneStore { return &TombstoneStore{db} }
 
+// SaveGone stores the tombstone of a session whose record the app has deleted, from which the sweep goes on. A session
+// that has one, is there again, or is of an earlier generation is left alone.
+func (s *TombstoneStore) SaveGone(ctx context.Context, user conversation.UserID, session conversation.Session) error {
+	const op = "delete session"
+	k, now := table.KeyOfSession(user, session), s.db.Now()
+	tombstone := encodeTombstone(tombstoneOf(k, session, now), now)
+	records, err := s.db.ReadCurrent(ctx, op, user, k, table.KeyOf(tombstone))
+	isOld := records.Generation(user) != session.Generation
+	if err != nil || isOld || len(records[k]) > 0 || len(records[table.KeyOf(tombstone)]) > 0 {
+		return err
+	}
+	t := s.db.Transaction()
+	t.Put(tombstone, table.NotExists())
+	t.Check(k, table.NotExists())
+	t.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
+	removeBeside(t, k, session)
+	if session.Summary != nil {
+		clearSpine(t, user, session, now)
+	}
+	_, err = s.db.Commit(ctx, op, t, s.db.Backoff())
+	s.db.cache.removeSession(user, session.ID)
+	return err
+}
+
 // encodeTombstone returns a tombstone's record. It holds where the deleted session or message was, and none of its
 // content.
 func encodeTombstone(t erasure.Tombstone, due time.Time) table.Item {

@@ -15,7 +15,7 @@ type Consumer interface {
 }
 
 // ArrivalMover moves the sessions that an app still writes into its own records when the user's stage is shared. From
-// then on lists and prompts have them.
+// then on lists and prompts have them. Of a session whose record the app has deleted it lets the sweep delete the rest.
 type ArrivalMover struct {
 	*Adopter
 	next Consumer
@@ -24,10 +24,15 @@ type ArrivalMover struct {
 // NewArrivalMover returns a consumer that moves sessions when the next consumer has handled a batch.
 func NewArrivalMover(db *dynamo.DB, next Consumer) ArrivalMover { return ArrivalMover{Of(db), next} }
 
-// Consume passes the changes on and moves the embedded sessions among them.
+// Consume passes the changes on, moves the embedded sessions among them, and sees to those that are gone.
 func (m ArrivalMover) Consume(ctx context.Context, changes []conversation.Change) (int, error) {
 	done, err := m.next.Consume(ctx, changes)
 	for i, c := range changes[:min(done, len(changes))] {
+		if c.Gone != nil {
+			if goneErr := m.gone(ctx, c.User, *c.Gone); goneErr != nil {
+				return i, goneErr
+			}
+		}
 		if c.Embedded == "" {
 			continue
 		}
@@ -44,4 +49,22 @@ func (m ArrivalMover) Consume(ctx context.Context, changes []conversation.Change
 		}
 	}
 	return done, err
+}
+
+// gone lets the sweep delete what is left of a session whose record was deleted. An embedded one may have copies.
+func (m ArrivalMover) gone(ctx context.Context, user conversation.UserID, s conversation.Session) error {
+	const op = "delete session"
+	if isAppsOwn(s) {
+		records, err := m.db.ReadCurrent(ctx, op, user)
+		if err != nil {
+			return err
+		}
+		s.Generation = records.Generation(user)
+	}
+	if isEmbedded(s) {
+		if stored, err := hasStored(ctx, m.db, user, s); err != nil || !stored {
+			return err
+		}
+	}
+	return dynamo.NewTombstoneStore(m.db).SaveGone(ctx, user, s)
 }
