@@ -95,8 +95,8 @@ func (a *Adopted) addStored(last int, decoded, stored []conversation.Message, pl
 		m, e := was, Entry{Message: &stored[i], ID: was.ID}
 		if at := places[i]; at >= 0 {
 			e = Entry{Index: at, ID: was.ID}
-			if len(m.Parts) == 0 {
-				m.Content, m.Role = decoded[at].Content, decoded[at].Role
+			if now := decoded[at]; len(m.Parts) == 0 && (now.Content != m.Content || now.Role != m.Role) {
+				m.Content, m.Role, m.Tokens = now.Content, now.Role, now.Tokens
 			}
 		}
 		a.Entries = append(a.Entries, e)

@@ -15,6 +15,7 @@ const (
 	AttrRole         = "role"
 	AttrContent      = "content"
 	AttrTokens       = "tokens"
+	AttrCleanBy      = "cleanBy"
 	AttrTimestamp    = "timestamp"
 	AttrSourceID     = "sourceId"
 	AttrCoachID      = "coachId"

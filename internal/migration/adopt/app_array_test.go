@@ -2,14 +2,18 @@ package adopt_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -138,4 +142,32 @@ func counted(t *testing.T, a *appTable) int {
 	t.Helper()
 	s := check.Got(dynamotest.StoresOf(a.db).Sessions.Session(t.Context(), conversation.UserID("u"), "c"))(t)
 	return s.MessageCount
+}
+
+// TestEditedEntry counts a copy anew whose entry the app has edited, and reads it for secrets again.
+func TestEditedEntry(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	session := a.newArraySession(t, "u", 4, 1)
+	a.move(t, legacy.Session{User: "u", ID: "c"}, migration.InBoth)
+	record := a.get(t, "user#u", arraySK)
+	const edited = "it is My password is hunter22!"
+	arrayIn(record).Value[3] = entry(edited)
+	a.put(t, record)
+	a.move(t, legacy.Session{User: "u", ID: "c"}, migration.InBoth)
+	for _, m := range storedMessages(t, a.db, session.user) {
+		isEdited := m.Content == edited
+		check.Equal(t, isEdited, secret.HasStored(m.Content, m.CleanBy), "%q has a secret", m.Content)
+		check.Equal(t, len(strings.Fields(m.Content)), m.Tokens, "tokens of %q", m.Content)
+	}
+}
+
+// storedMessages returns the four messages of the session in the shared store.
+func storedMessages(t *testing.T, db *dynamo.DB, user conversation.UserID) []conversation.Message {
+	t.Helper()
+	s := check.Got(dynamotest.StoresOf(db).Sessions.Session(t.Context(), user, "c"))(t)
+	messages, _, err := dynamo.NewMessageStore(db).StoredAfter(t.Context(), user, s, 0, 1<<20)
+	check.OK(t, err)
+	check.Equal(t, 4, len(messages), "messages in the store")
+	return messages
 }

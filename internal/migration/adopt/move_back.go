@@ -134,7 +134,8 @@ func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session
 	}
 	for _, message := range plan.Changed {
 		copied := m.encodeCopy(s, message)
-		u := table.Set(table.AttrSeq, message.Seq).Apply(copied, table.AttrRole, table.AttrContent, table.AttrTokens)
+		u := table.Set(table.AttrSeq, message.Seq).
+			Apply(copied, table.AttrRole, table.AttrContent, table.AttrTokens, table.AttrCleanBy)
 		t.Update(table.KeyOf(copied), u, table.IsOf(s))
 	}
 	return t, nil
