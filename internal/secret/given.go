@@ -34,8 +34,18 @@ const (
 		`numéro (?:de |du )(?:mon )?(?:passeport|sécurité sociale|carte d['’]identité)|codice fiscale|` +
 		`numero (?:del |di )(?:mio )?passaporto|numero (?:della |di )(?:mia )?carta d['’]identità|paspoortnummer)`
 	// number is the number of a document. It may have letters before its first digit, among its digits and at the end.
-	number = `((?:[A-Z]{0,6}|(?-i:[A-Z]{1,3})[ -])\d[A-Z\d]*(?:[-./ ]\d[A-Z\d]*)*(?: (?-i:[A-Z])\b)?)`
+	// otherPasswords are the words for a password in other scripts, otherLinks those between them and what it is. A few
+	// words may stand before these. noMeasure ends a number that is no year and no length.
+	otherPasswords = `(?:パスワード|暗証番号|合言葉|密[码碼]|口令|비밀번호|पासवर्ड|كلم[ةه] (?:المرور|السر)|باسوو?رد|پاس ?ورڈ|` +
+		`পাসও(?:\x{9df}|\x{9af}\x{9bc})ার্ড|รหัสผ่าน|พาสเวิร์ด)`
+	otherLinks = `(?:は|が|を|是|[为為]|改成|改[为為]|[换換]成|：|:|=|는|은|है|ہے|হল|হলো|هي|هو|คือ)`
+	between    = `[\p{L}\p{M}\p{Zs}]{0,24}?`
+	noMeasure  = `(?:$|[^!-~\p{Nd}年月日位个個桁字文次])`
+	number     = `((?:[A-Z]{0,6}|(?-i:[A-Z]{1,3})[ -])\d[A-Z\d]*(?:[-./ ]\d[A-Z\d]*)*(?: (?-i:[A-Z])\b)?)`
 )
+
+var otherPasswordHints = append(of("パスワード 暗証番号 合言葉 密码 密碼 口令 비밀번호 पासवर्ड باسو پاس পাসও รหัสผ่าน พาสเวิร์ด"),
+	"كلمة ال", "كلمه ال")
 
 // phrases are the forms of secrets that a person gives in common words.
 var phrases = []rule{
@@ -77,15 +87,36 @@ var phrases = []rule{
 			"sécurité sociale", "identità"),
 		digits: 2, check: isDocument,
 	},
+	// Scripts other than Latin: a password with a word that says what it is or with letters and digits, a number that
+	// opens something, and that of a document.
 	{
-		form: form(`(?:パスポート番号|マイナンバー|护照号码?|護照號碼?|身份证号码?|身分證號碼?|여권 ?번호|주민등록번호|` +
-			`رقم (?:جواز السفر|جواز سفري|الجواز|الهوية))\s*(?:は|が|是|为|為|：|:|는|은|هو)?\s*([A-Z]{0,3}\d[A-Z\d-]+)`),
-		hints: append(of("パスポート番号 マイナンバー 护照号 護照號 身份证号 身分證號 여권 주민등록번호"), "رقم ال", "رقم جواز"),
+		form: form(otherPasswords + `(?:\s*` + otherLinks + `?|` + between + otherLinks + `)\s*[「『"“]?([!-~]{3,})` +
+			noMeasure),
+		hints: otherPasswordHints, check: isASCIISecret,
+	},
+	{
+		form:     form(otherPasswords + between + `[「『"“]?([!-~]*[0-9!@#$%^&*+=_~][!-~]*)`),
+		asBefore: true, check: isMixed,
+	},
+	{
+		form: form(`(?i)(?:暗証番号|ピン(?:コード|番号)|セキュリティコード|(?:pin ?|安全|解[锁鎖]|[门門]禁|[提取]款)[码碼]|` +
+			`(?:[^\p{L}\p{M}]|^)(?:(?:पिन|পিন|پن)(?:\s+(?:नंबर|नम्बर|নম্বর|نمبر))?|пин(?:-?код)?(?:\s+\p{L}+)?)|` +
+			`รหัส ?(?:เอทีเอ็ม|atm|บัตร|cvv|เข้าบ้าน|ประตู)|พิน(?:การ์ด|โค้ด|บัตร)?|pin atm(?: saya)?|보안 ?코드)` +
+			`\s*` + otherLinks + `?[、，]?\s*(\p{Nd}{3,8})` + noMeasure),
+		hints: append(of("暗証番号 ピンコード ピン番号 セキュリティコード 码 碼 पिन পিন پن รหัส พิน пин 보안"), "pin atm"),
+	},
+	{
+		form: form(`(?i)(?:パスポート番号|マイナンバー|[护護][照][号號][码碼]?|身[份分][证證](?:[号號][码碼]?|字[号號])?|여권 ?번호|` +
+			`주민등록번호|رقم (?:جواز السفر|جواز سفري|الجواز|الهوية|هويتي)|आधार (?:कार्ड )?(?:नंबर|संख्या)|पासपोर्ट नंबर|` +
+			`เลข(?:ที่)?(?:บัตรประชาชน|หนังสือเดินทาง|พาสปอร์ต)|номер паспорта|снилс|পাসপোর্ট নম্বর|nomor (?:ktp|paspor))` +
+			between + otherLinks + `?\s*([A-Z]{0,3}\p{Nd}[A-Z\p{Nd}-]+(?: \p{Nd}{2,6}){0,4})`),
+		hints: append(of("パスポート番号 マイナンバー 护照 護照 身份 身分 여권 주민등록번호 आधार पासपोर्ट เลข паспорт снилс পাসপোর্ট"),
+			"رقم ال", "رقم جواز", "رقم هوي", "nomor ktp", "nomor paspor"),
 		check: isDocument,
 	},
 	{
-		form: form(`(?:الرقم السري|رقمي السري|الرمز السري|رمز (?:الدخول|القفل|الباب|الهاتف))(?:\s+\p{L}+){0,3}?\s*[:：]?\s*` +
-			`(\p{Nd}{3,8})`),
+		form: form(`(?:الرقم السري|رقمي السري|الرمز السري|رمز (?:الدخول|القفل|الباب|الهاتف|البطاقة|الأمان))` +
+			`(?:\s+\p{L}+){0,3}?\s*[:：]?\s*(\p{Nd}{3,8})`),
 		hints: of("السري رمز"),
 	},
 }

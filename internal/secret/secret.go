@@ -103,7 +103,7 @@ func (r rule) find(text string, isFirst bool) (found []span) {
 // key of any kind, too: keys are the words for a password alone.
 const (
 	word = `pass(?:word|code|phrase|wort|wörter|wd)?|pwd|pw|kennwort|contraseña|contrasena|mot de passe|senha|` +
-		`wachtwoord|пароль`
+		`wachtwoord|пароль|kata sandi(?: saya)?`
 	passwords = `(?:` + word + `|clave)`
 	keys      = `(?:` + word + `|(?:mi|nuestra) clave|` +
 		`clave (?:de acceso|del? (?:la |el |mi )?(?:wi-?fi|router|red|cuenta|correo|banco|alarma|portal|móvil)))`
@@ -113,7 +113,8 @@ const (
 		`code (?:d'accès|de (?:la porte|l'alarme|sécurité)|pin)|codice (?:pin|di (?:accesso|sicurezza)|dell'allarme))`
 	// links stand between such a word and what it is. A few words may stand before them: "for the wifi".
 	links = `(?:\s*(?:[:=]|is|are|was|ist|lautet|heißt|war|es|era|est|é|è|—|-)\s+|\s*[:=]\s*)`
-	some  = `(?:\s+(?:for|of|to|on|at|in|für|fürs|vom|von|zum|zur|des|der|bei|beim|im|am|auf|para|de|del|en|du|pour|à|` +
+	some  = `(?:\s+wi-?fi)?(?:\s+(?:for|of|to|on|at|in|für|fürs|vom|von|zum|zur|des|der|` +
+		`bei|beim|im|am|auf|para|de|del|en|du|pour|à|` +
 		`au|sur|per|di|della|su|da|do|voor|van|op)(?:\s+[\p{L}\d'’-]+(?:\.\p{L}+)?){1,5}?)?`
 	begin  = `(?i)(?:^|[^\p{L}])`
 	quotes = `["'“”„«»‘’]*`
@@ -131,7 +132,7 @@ func of(hints string) []string { return strings.Fields(hints) }
 
 var (
 	passwordHints = append(of("passw passcode passphrase passwort pwd pw kennwort contrase clave passe senha "+
-		"wachtwoord пароль"), "mot de passe")
+		"wachtwoord пароль"), "mot de passe", "kata sandi")
 	pinHints = of("pin cvv cvc code código codice geheimzahl geheimnummer")
 )
 
@@ -201,11 +202,6 @@ var rules = append([]rule{
 		form:   form(begin + pins + some + `(?:` + links + `|\s+)` + quotes + `(\d{3,8}[A-Z]?)\b`),
 		hints:  pinHints,
 		digits: 3,
-	},
-	{
-		form: form(`(?:パスワード|暗証番号|合言葉|密码|密碼|비밀번호|पासवर्ड|كلمة (?:المرور|السر)|รหัสผ่าน)\s*` +
-			`(?:は|が|を|是|为|為|：|:|=|는|은|है|هي)?\s*[「『"“]?([!-~]{3,})`),
-		hints: append(of("パスワード 暗証番号 合言葉 密码 密碼 비밀번호 पासवर्ड รหัสผ่าน"), "كلمة المرور", "كلمة السر"), check: isASCIISecret,
 	},
 }, phrases...)
 
@@ -350,7 +346,7 @@ func isPlaceholder(value string) bool {
 		slices.ContainsFunc([]string{"your", "example", "placeholder", "..."}, word)
 }
 
-// isASCIISecret reports whether what follows a word of a language without spaces is a secret: more than a word's mark.
+// isASCIISecret reports whether what follows a word of another script is a secret: more than a word's mark.
 func isASCIISecret(value string) bool {
 	small, capital, digit, _ := kinds(value)
 	return small+capital+digit >= 3 && !isPlaceholder(value)
