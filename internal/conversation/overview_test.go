@@ -29,11 +29,16 @@ func TestWhatAsksForOverview(t *testing.T) {
 			},
 		},
 		"Mandarin": {
-			[]string{"给我一个清单", "把我的伤按时间排列", "我跑了多少次", "帮我总结这一年", "我一共跑了几次？", "请列出我的饮食", "給我一個清單"},
+			[]string{
+				"给我一个清单", "把我的伤按时间排列", "我跑了多少次", "帮我总结这一年", "我一共跑了几次？", "请列出我的饮食", "給我一個清單", "我們聊過哪些旅行？", "把至今為止的過敏情況列成清單",
+			},
 			[]string{"这个多少钱？", "每次深蹲膝盖都疼", "我总共吃了三个鸡蛋", "我写完总结了", "清单写好了", "鸡蛋有多少克蛋白质？"},
 		},
 		"Hindi": {
-			[]string{"मेरी चोटों की लिस्ट बनाओ", "मैंने कितने आहार आज़माए?", "सारांश बताओ", "हर बार क्या हुआ?"},
+			[]string{
+				"मेरी चोटों की लिस्ट बनाओ", "मैंने कितने आहार आज़माए?", "सारांश बताओ",
+				"हर बार क्या हुआ?", "सब दवाएँ गिनाओ", "सारांश क्रम से दो",
+			},
 			[]string{"अंडे में कितने ग्राम प्रोटीन है?", "सूची तैयार है", "हर बार घुटना दुखता है", "मैंने कुल दो अंडे खाए"},
 		},
 		"Spanish": {
@@ -94,7 +99,8 @@ func TestWhatAsksForOverview(t *testing.T) {
 				"Zähl alle meine Verletzungen auf", "Nenne mir alle Diäten", "Fass mein Jahr zusammen",
 				"Wie viele Diäten habe ich probiert?", "Gib mir eine Liste meiner Reisen", "Bitte liste alle Reisen auf",
 				"Kannst du meine Reisen auflisten?", "Erstelle eine Chronik meiner Reisen",
-				"Was haben wir bisher alles besprochen?", "Was habe ich zuerst gemacht, Yoga oder Pilates?",
+				"Was haben wir bisher alles besprochen?", "Was hab ich bisher alles versprochen?",
+				"Was habe ich zuerst gemacht, Yoga oder Pilates?",
 			},
 			[]string{
 				"Die Liste ist fertig", "Jedes Mal tut mein Knie weh", "Wie viele Gramm Protein hat ein Ei?",
@@ -102,7 +108,10 @@ func TestWhatAsksForOverview(t *testing.T) {
 			},
 		},
 		"Japanese": {
-			[]string{"リストを作って", "怪我をリストアップして", "時系列で教えて", "今年をまとめて", "買ったものを一覧にして", "私はいくつダイエットを試した？", "何回走ったっけ"},
+			[]string{
+				"リストを作って", "怪我をリストアップして", "時系列で教えて", "今年をまとめて", "買ったものを一覧にして", "私はいくつダイエットを試した？", "何回走ったっけ",
+				"今までの経緯を教えて", "薬の履歴を箇条書きで出して",
+			},
 			[]string{"リストバンドを買った", "毎回膝が痛い", "卵はいくつ必要？", "荷物をまとめて出かけた", "全部で三つ食べた"},
 		},
 		"Indonesian": {
@@ -134,6 +143,13 @@ func TestWhatAsksForOverview(t *testing.T) {
 				"De lijst is klaar", "Elke keer doet mijn knie pijn", "Hoeveel gram eiwit zit er in een ei?",
 				"Ik heb een samenvatting geschreven", "Alles wat ik eet is gezond",
 			},
+		},
+		"Thai": {
+			[]string{
+				"สรุปเรื่องยาของยายตามลำดับเวลาให้หน่อย", "ฉันบ่นเรื่องปวดหัวกี่ครั้งแล้ว",
+				"ขอรายการยาทั้งหมดของยาย", "ยาเปลี่ยนตามลำดับยังไงบ้าง",
+			},
+			[]string{"รายการทีวีนี้ชื่ออะไร", "สรุปว่าไปไหม", "ไข่หนึ่งฟองมีโปรตีนกี่กรัม", "ปวดเข่าทุกครั้งที่วิ่ง"},
 		},
 		"Korean": {
 			[]string{"나는 몇번 뛰었지?", "부상 목록을 만들어 줘", "올해를 정리해 줘", "내가 몇 개 해 봤지?", "시간순으로 보여 줘"},

@@ -199,7 +199,8 @@ func TestAsksToForget(t *testing.T) {
 	for _, text := range []string{
 		"Cancella quello che ho detto", "Kun je dat vergeten?", "Verwijder dat maar", "그건 지워 줘", "Usuń to",
 		"Видали це", "Te rog să uiți de Radu.", "Uită ce am zis", "ช่วยลืมเรื่องสมชายด้วยนะ", "請刪掉這個", "Priya ko bhool jao",
-		"Please delete my weight",
+		"Please delete my weight", "把這件事刪除", "別再提他了", "今のは記憶から削除して", "なかったことにして", "Elimina eso",
+		"Das bitte nicht merken", "امسح كلامي عن فهد", "यह हटा दो", "ลืมไปเลย", "อย่าจำเรื่องนี้", "Supprime ça", "Сотри это",
 	} {
 		check.Equal(t, true, conversation.AsksToForget(text), "%q", text)
 	}
@@ -275,6 +276,57 @@ func TestAsksForOverview(t *testing.T) {
 	} {
 		if conversation.AsksForOverview(text) {
 			t.Errorf("%q asks for an overview", text)
+		}
+	}
+}
+
+// TestMedicineIsUrgentInManyLanguages says in each language that a medicine is taken, that a doctor has stopped one, a
+// dose, and that somebody has epilepsy, cancer or a stroke. The last line says nothing of the kind.
+func TestMedicineIsUrgentInManyLanguages(t *testing.T) {
+	t.Parallel()
+	for language, texts := range map[string][]string{
+		"English": {
+			"Dad takes warfarin", "The doctor stopped the tablets", "It's 5 mg now", "She has epilepsy", "I watered it",
+		},
+		"Mandarin": {
+			"我媽媽吃華法林", "医生让她停药了", "脈優改成10毫克", "我有癲癇", "他得了癌症", "爸爸中風了", "奶奶开始打胰岛素了", "今天天气很好",
+		},
+		"Japanese": {
+			"父はワーファリンを飲んでいます", "薬が今日から2錠になった", "てんかんがあります", "癌と診断された", "脳梗塞で入院した", "妊婦です", "明日は雨らしい",
+		},
+		"Spanish": {
+			"Mi madre toma Sintrom", "El médico me ha quitado la pastilla", "ahora son 5 mg",
+			"Mi padre tuvo un ictus", "Hoy hace sol",
+		},
+		"French":     {"Papa a fait un AVC", "Un comprimé le soir", "Je fais de l'hypertension", "Il fait beau"},
+		"Portuguese": {"Tomo varfarina", "Minha mãe teve um AVC", "Tenho pressão alta", "Hoje faz sol"},
+		"German": {
+			"Meine Mutter nimmt Marcumar", "Ich soll die Tabletten absetzen", "Ich habe Krebs", "Ich habe hohen Blutdruck",
+			"Heute war ein guter Tag im Büro",
+		},
+		"Arabic": {
+			"أبي يأخذ الوارفارين", "الطبيب أوقف الدواء", "بدأت الإنسولين اليوم", "عندي صرع", "ابني مصاب بالسرطان", "مريض بالقلب",
+			"ضغط الدم عندي مرتفع", "أريد أن أموت", "كيف حالك اليوم",
+		},
+		"Hindi": {
+			"मेरे पापा वारफरिन लेते हैं", "दादी की गोली बंद कर दी गई",
+			"डॉक्टर ने इंसुलिन शुरू किया", "मुझे मिर्गी है", "मुझे कैंसर है",
+			"हाई ब्लड प्रेशर है", "मैं मरना चाहता हूँ", "आज मौसम अच्छा है",
+		},
+		"Bengali":    {"আমি ওয়ারফারিন খাই", "আমার মৃগী আছে", "আজ আবহাওয়া ভালো"},
+		"Russian":    {"Врач отменил таблетки", "У меня эпилепсия", "У меня рак", "теперь 5 мг", "Сегодня солнечно"},
+		"Urdu":       {"میں وارفرین لیتا ہوں", "مجھے مرگی ہے", "آج موسم اچھا ہے"},
+		"Indonesian": {"Ibu kena kanker", "Tekanan darah saya tinggi", "Hari ini cerah"},
+		"Thai": {
+			"แม่กินยาวาร์ฟารินอยู่", "หมอให้หยุดยา", "ผมเป็นเบาหวาน", "เป็นโรคหัวใจ", "เป็นลมชัก",
+			"เป็นมะเร็ง", "เจ็บหน้าอก", "วันนี้อากาศดี",
+		},
+		"Korean": {"엄마가 당뇨가 있어요", "약을 바꿨어요", "뇌졸중이 왔어요", "오늘 날씨가 좋다"},
+	} {
+		for i, text := range texts {
+			if want := i < len(texts)-1; conversation.IsUrgent(text) != want {
+				t.Errorf("%s: %q is urgent: want %v", language, text, want)
+			}
 		}
 	}
 }
