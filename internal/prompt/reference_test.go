@@ -55,6 +55,13 @@ func TestReferenceNamesADay(t *testing.T) {
 		"Você disse ontem que eu devia descansar.":                     "said yesterday",
 		"La settimana scorsa abbiamo parlato di ciò.":                  "said last week",
 		"Je zei gisteren dat ik moest rusten.":                         "said yesterday",
+		"我们星期二说过什么？":                                                   "said before",
+		"上週五你說過什麼？":                                                    "said last week",
+		"金曜に私が言ったことは？":                                                 "said last week",
+		"ماذا قلت لك يوم الثلاثاء؟":                                    "said before",
+		"मंगलवार को मैंने क्या कहा था?":                                "said before",
+		"วันอังคารเราคุยเรื่องอะไร":                                    "said before",
+		"What did I say letzten Dienstag?":                             "said before",
 		"Yesterday, " + strings.Repeat("la ", 45) + "as we discussed.": "said yesterday",
 	} {
 		got := build(t, w.service(now), "u",

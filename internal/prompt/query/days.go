@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // dayName says when a day is: how many days ago, "monday" for the last Monday before today, "week" for the week before
@@ -27,16 +28,40 @@ const (
 	inAMonth    = "IN"
 )
 
-// dayIn returns when a sentence says that something was, as dayName has it, or "". Of several days the one that
-// reference.txt names last decides: "the day before yesterday" comes after "yesterday".
-func (l *language) dayIn(words []string) string {
-	text, ago := " "+strings.Join(words, " ")+" ", ""
-	for _, d := range l.days {
-		if strings.Contains(text, " "+d.words+" ") {
-			ago = d.ago
+// dayIn returns when a sentence says that something was, as dayName has it, or "": in the language in which it refers,
+// or else in several words of another, as in "what did I say letzten Mittwoch". "Hier" alone is yesterday in French.
+// Of several days the one that reference.txt names last decides: "the day before yesterday" comes after "yesterday".
+func (ex *examples) dayIn(words []string, of *language) (ago string) {
+	text := " " + strings.Join(words, " ") + " "
+	for _, l := range append([]*language{of}, ex.languages...) {
+		for _, d := range l.days {
+			if strings.Contains(text, " "+d.words+" ") && (l == of || strings.Contains(d.words, " ")) {
+				ago = d.ago
+			}
+		}
+		if ago != "" {
+			break
 		}
 	}
 	return ago
+}
+
+// cutDays takes the days out of a sentence in a script without spaces, where they stand within a phrase: "I on Tuesday
+// said". It returns nil where there are none.
+func (ex *examples) cutDays(words []string) []string {
+	text := " " + strings.Join(words, " ") + " "
+	rest := text
+	for _, l := range ex.languages {
+		for _, d := range slices.Backward(l.days) { // "last week's Tuesday" before "Tuesday"
+			if first, _ := utf8.DecodeRuneInString(d.words); isSpaceless(first) {
+				rest = strings.Replace(rest, " "+d.words+" ", " ", 1)
+			}
+		}
+	}
+	if rest == text {
+		return nil
+	}
+	return strings.Fields(rest)
 }
 
 // Covers reports whether a reference names the day or week of a time.
@@ -72,9 +97,13 @@ func (r Reference) daysAgo(today time.Weekday) (least, most int, named bool) {
 		}
 		return sunday, sunday + 6, true
 	}
+	name, isOfWeek := strings.CutPrefix(r.ago, "week_")
 	for day := time.Sunday; day <= time.Saturday; day++ {
-		if r.ago == strings.ToLower(day.String()) {
+		if name == strings.ToLower(day.String()) {
 			n := int(today-day+6)%7 + 1
+			if monday := int(today+6) % 7; isOfWeek && n <= monday {
+				n += 7
+			}
 			return n, n, true
 		}
 	}
@@ -88,6 +117,9 @@ func (ex *examples) cutDate(words []string) ([]string, date) {
 	for i := range words {
 		if d := isoDate(words[i:]); d.month != 0 {
 			return slices.Concat(words[:i], words[i+3:]), d
+		}
+		if d := eastDate(words[i:]); d.month != 0 {
+			return slices.Concat(words[:i], words[i+4:]), d
 		}
 		for _, l := range ex.languages {
 			if d, from, to := l.dateAround(words, i); d.month != 0 {
@@ -145,6 +177,15 @@ func isoDate(words []string) date {
 		return date{}
 	}
 	return date{at.Year(), at.Month(), at.Day()}
+}
+
+// eastDate reads the words of "1月21日".
+func eastDate(words []string) date {
+	if len(words) < 4 || words[1] != "月" || words[3] != "日" && words[3] != "号" {
+		return date{}
+	}
+	month, _ := strconv.Atoi(words[0])
+	return date{month: time.Month(month), day: dayNumber(words[2])}
 }
 
 // dayBefore returns the day that is written before a month, and its place: "21", "21st of", "21 de". The day is 0

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/word"
 )
@@ -27,8 +29,13 @@ import (
 const (
 	// minLikeness is the share of a phrase's worth that a sentence must have.
 	minLikeness = 0.74
+	// manyPhrases is how many phrases there were when minLikeness was chosen. More languages change nothing in these.
+	manyPhrases = 1_551
 	// gapCost is the worth that a phrase loses for each word between its first and its last one.
-	gapCost = 0.2
+	// characterGapCost is that of a character in a script without spaces. Such a phrase lacks none.
+	gapCost, characterGapCost = 0.2, 0.6
+	// maxPlaces is more than a phrase has.
+	maxPlaces = 17
 	// inflectedWorth is the worth of a word that has another ending than the phrase's.
 	inflectedWorth = 0.8
 	// referenceBytes is how much of a message is searched for references: half from its beginning, half from its end.
@@ -55,10 +62,12 @@ type Reference struct {
 // phrase is a line of reference.txt.
 type phrase struct {
 	// words has, for each place, the numbers of the words that may be there. weights says how much a place counts,
-	// and weight is their sum.
+	// and weight is their sum. gap is what a word between them costs. A sentence may lack one word of as many as lacks.
 	words    [][]int
 	weights  []float64
 	weight   float64
+	gap      float64
+	lacks    int
 	positive bool
 	language *language
 }
@@ -105,7 +114,7 @@ var readExamples = sync.OnceValue(func() *examples {
 		case 'A' <= kind[0] && kind[0] <= 'Z':
 			name := strings.TrimSuffix(kind, ":")
 			current.lists[name] = strings.Fields(rest)
-			if name == months {
+			if name == months || name == "COMMON" {
 				current.lists[name] = foldedWords(rest)
 				ex.addDays(current.lists[name])
 			}
@@ -134,7 +143,7 @@ func (ex *examples) weigh() {
 	for i := range ex.phrases {
 		p := &ex.phrases[i]
 		for _, words := range p.words {
-			w := 1 + math.Log(float64(len(ex.phrases))/float64(len(ex.places[words[0]])))
+			w := 1 + math.Log(manyPhrases/float64(len(ex.places[words[0]])))
 			p.weights = append(p.weights, w)
 			p.weight += w
 		}
@@ -143,7 +152,10 @@ func (ex *examples) weigh() {
 
 // add adds a line of the examples.
 func (ex *examples) add(text string, positive bool, l *language) {
-	p := phrase{positive: positive, language: l}
+	p := phrase{positive: positive, language: l, gap: gapCost, lacks: 4}
+	if first, _ := utf8.DecodeRuneInString(text); isSpaceless(first) {
+		p.gap, p.lacks = characterGapCost, maxPlaces
+	}
 	for field := range strings.FieldsSeq(text) {
 		if list := l.lists[field]; list != nil {
 			p.words = append(p.words, ex.number(foldedWords(strings.Join(list, " ")), len(p.words), positive))
@@ -239,8 +251,8 @@ func (ex *examples) matches(words []string) []match {
 	return found
 }
 
-// required is how many of a phrase's words a sentence must have: it may lack one of four.
-func (p *phrase) required() int { return len(p.words) - len(p.words)/4 }
+// required is how many of a phrase's words a sentence must have.
+func (p *phrase) required() int { return len(p.words) - len(p.words)/p.lacks }
 
 // aligned is a part of a sentence that is like the beginning of a phrase.
 type aligned struct {
@@ -253,7 +265,7 @@ type aligned struct {
 func (p *phrase) align(rows map[int][]float64, ends []aligned) match {
 	best := match{phrase: p}
 	clear(ends)
-	gap := gapCost * p.weight / float64(len(p.words))
+	gap := p.gap * p.weight / float64(len(p.words))
 	for at, numbers := range p.words {
 		var alternatives [][]float64
 		for _, n := range numbers {
@@ -291,18 +303,29 @@ func FindReference(message string) (Reference, bool) {
 	message = ordinal.ReplaceAllString(quoted.ReplaceAllString(ends(message, referenceBytes), " "), "$1 ")
 	for sentence := range strings.FieldsFuncSeq(message, endsSentence) {
 		words, named := readExamples().cutDate(foldedWords(sentence))
-		for from := 0; from == 0 || from+overlapWords < len(words); from += windowWords - overlapWords {
-			part := words[from:min(from+windowWords, len(words))]
-			if l := readExamples().referringLanguage(part); l != nil {
-				r := Reference{Refers: true, HasTopic: hasTopic(message), IsTopical: hasTopic(sentence)}
-				if r.ago = l.dayIn(words); r.ago == "" {
-					r.date = named
-				}
-				return r, true
+		l := readExamples().refers(words)
+		if l == nil {
+			l = readExamples().refers(readExamples().cutDays(words))
+		}
+		if l != nil {
+			r := Reference{Refers: true, HasTopic: hasTopic(message), IsTopical: hasTopic(sentence)}
+			if r.ago = readExamples().dayIn(words, l); r.ago == "" {
+				r.date = named
 			}
+			return r, true
 		}
 	}
 	return Reference{}, false
+}
+
+// refers returns the language in which a sentence refers back, or nil if it does not.
+func (ex *examples) refers(words []string) *language {
+	for from := 0; from == 0 || from+overlapWords < len(words); from += windowWords - overlapWords {
+		if l := ex.referringLanguage(words[from:min(from+windowWords, len(words))]); l != nil {
+			return l
+		}
+	}
+	return nil
 }
 
 // referringLanguage returns the language in which a part of a sentence refers back, or nil if it does not. Of several
@@ -325,7 +348,9 @@ func (ex *examples) referringLanguage(words []string) *language {
 // Topic returns a message's keywords that are not among the words with which people refer.
 func Topic(message string) []string {
 	return slices.DeleteFunc(foldedWords(message), func(word string) bool {
-		return len(word) < minKeywordBytes || readExamples().positive[word] || slices.Contains(commonWords, word)
+		first, _ := utf8.DecodeRuneInString(word)
+		return len(word) < minKeywordBytes && !isSpaceless(first) || readExamples().positive[word] ||
+			slices.Contains(commonWords, word)
 	})
 }
 
@@ -343,9 +368,26 @@ var quoted = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[�
 // ordinal matches the point of "21. Januar", which ends no sentence.
 var ordinal = regexp.MustCompile(`\b(\d{1,2})\.\s`)
 
-func endsSentence(r rune) bool { return strings.ContainsRune(".!?;…¿¡\n", r) }
+func endsSentence(r rune) bool { return strings.ContainsRune(".!?;…¿¡\n。！？；؟।۔", r) }
 
-// foldedWords returns a text's words in lower case and without accents.
+// foldedWords returns a text's words in lower case and without accents. In a script without spaces, each character with
+// its marks is one.
 func foldedWords(text string) []string {
-	return strings.FieldsFunc(word.Fold(text), isSeparator)
+	var b strings.Builder
+	isBehind := false
+	for _, r := range word.Fold(text) {
+		isSingle := isSpaceless(r)
+		if isSingle || isBehind && !unicode.IsMark(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		isBehind = isSingle || isBehind && unicode.IsMark(r)
+	}
+	return strings.FieldsFunc(b.String(), isSeparator)
+}
+
+// isSpaceless reports whether a letter is of a script that has no spaces between words.
+func isSpaceless(r rune) bool {
+	return r > unicode.MaxLatin1 && unicode.IsLetter(r) &&
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
