@@ -59,7 +59,7 @@ const lightWords = `
 	from since vanaf sinds dal da
 	nimmt nehmen nahm hatte wird wurde wohnt lebt seit toma tomar tiene vive está desde prend prendre était depuis tem
 	для есть принимает है हैं था थी को से का की के में في من على لديه لديها
-	は が を に の で と も へ あ り る ま す し た て い っ だ な う 对 對 有 了 在 的 是 会 會 着 就 也 都 和 与`
+	は が を に の で と も へ あ り る ま す し た て い っ だ な う 对 對 有 了 在 的 是 会 會 着 就 也 都 和 与 从 自 起 现 已 将 开 始`
 
 // light are words by which a statement is put in other words and stays the same. A likeness has the hashes of some.
 var light = stemsOf(lightWords)
@@ -71,8 +71,8 @@ var lightHashes = hashesOf(lightWords)
 func stemsOf(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		out := map[string]bool{}
-		for word := range strings.FieldsSeq(list) {
-			out[stem(word)] = true
+		for each := range strings.FieldsSeq(list) {
+			out[stem(word.Fold(each))] = true
 		}
 		return out
 	})
@@ -145,7 +145,7 @@ func newSubject(about string) Likeness {
 // SubjectWords returns the beginnings of the words of a text that may name whom it is about, the short ones among them:
 // none that names the user, and no articles.
 func SubjectWords(text string) (out []string) {
-	for each := words.FromString(denseUsers.Replace(word.Normal(text))); each.Next(); {
+	for each := words.FromString(denseUsers.Replace(word.Fold(text))); each.Next(); {
 		if s := stem(each.Value()); isWord(s) && !subjects()[s] && !articles()[s] {
 			out = append(out, s)
 		}
@@ -155,7 +155,7 @@ func SubjectWords(text string) (out []string) {
 
 // saidIn returns the beginnings of all words of a text, sorted, but for articles and those that name the user.
 func saidIn(text string) (out []string) {
-	for each := words.FromString(word.Normal(text)); each.Next(); {
+	for each := words.FromString(word.Fold(text)); each.Next(); {
 		if s := stem(each.Value()); isWord(s) && !users()[s] && !articles()[s] {
 			out = append(out, s)
 		}
@@ -173,7 +173,7 @@ func DifferInAWord(a, b string, days ...[2]Moment) bool {
 	const fewWords, formRunes = 3, 4
 	ofA, ofB := saidIn(a), saidIn(b)
 	onlyA, onlyB := without(ofA, ofB), without(ofB, ofA)
-	if len(ofA) <= fewWords || len(onlyA) != 1 || len(onlyB) != 1 {
+	if len(ofA) <= fewWords || !isOneWord(onlyA, a) || !isOneWord(onlyB, b) {
 		return false
 	}
 	isMoved := func(d [2]Moment) bool { return d[0].isNumber(onlyA[0]) && d[1].isNumber(onlyB[0]) }
@@ -182,6 +182,22 @@ func DifferInAWord(a, b string, days ...[2]Moment) bool {
 	}
 	runes := []rune(onlyA[0])
 	return unicode.IsDigit(runes[0]) || !strings.HasPrefix(onlyB[0], string(runes[:min(len(runes), formRunes)]))
+}
+
+// isOneWord reports whether words of a text are one: a single one, or characters beside each other in a script without
+// spaces, where a character is a word (Unicode Standard Annex 29).
+func isOneWord(of []string, text string) bool {
+	const maxCharacters = 6
+	folded, from, to, size := word.Fold(text), len(text)*2, 0, 0
+	for _, w := range of {
+		first, _ := utf8.DecodeRuneInString(w)
+		if len(of) > 1 && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Thai) {
+			return false
+		}
+		at := strings.Index(folded, w)
+		from, to, size = min(from, at), max(to, at+len(w)), size+len(w)
+	}
+	return len(of) == 1 || len(of) > 1 && len(of) <= maxCharacters && to-from == size
 }
 
 // without returns the words of a list that are not in another one, and not light.
@@ -200,7 +216,7 @@ func namesIn(text string) (out Likeness) {
 			begins = begins || strings.ContainsAny(w, ".!?\n")
 			continue
 		case !begins && unicode.IsUpper(first), unicode.IsDigit(first):
-			out = out.with(stem(word.Normal(w)))
+			out = out.with(stem(word.Fold(w)))
 		}
 		begins = false
 	}
@@ -248,7 +264,7 @@ func stems(content string) []string {
 
 // distinctive returns the words of a text that distinguish it (Unicode Standard Annex 29).
 func distinctive(content string) (out []string) {
-	for each := words.FromString(word.Normal(content)); each.Next(); {
+	for each := words.FromString(word.Fold(content)); each.Next(); {
 		w := each.Value()
 		if !isWord(w) {
 			continue

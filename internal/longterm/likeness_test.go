@@ -121,6 +121,15 @@ func TestDifferInAWord(t *testing.T) {
 		{"De gebruiker neemt vanaf 3 mei 10 mg.", "De gebruiker neemt sinds 3 mei 10 mg.", false},
 		{"L'utente prende 10 mg dal 3 maggio.", "L'utente prende 10 mg da 3 maggio.", false},
 		{"Der Nutzer nimmt ab dem 3. Mai 10 mg.", "Der Nutzer nimmt seit dem 3. Mai 10 mg.", false},
+		{"使用者的媽媽每天吃脈優5毫克。", "使用者的妈妈每天吃脉优10毫克。", true},
+		{"使用者的媽媽每天吃脈優5毫克。", "使用者的妈妈每天吃脉优5毫克。", false},
+		{"用户对花生过敏。", "用户对虾过敏。", true},
+		{"用户的妈妈从3月9日起吃10毫克。", "用户的妈妈3月9日开始吃10毫克。", false},
+		{"ユーザーは卵アレルギーがある。", "ユーザーは牛乳アレルギーがある。", true},
+		{"ユーザーは卵アレルギーがある。", "ユーザーには卵のあれるぎーがある。", false},
+		{"ผู้ใช้แพ้กุ้ง", "ผู้ใช้แพ้ปู", true},
+		{"والد المستخدم يأخذ لانتوس ١٠ وحدات.", "والد المستخدم يأخذ لانتوس ١٤ وحدات.", true},
+		{"والد المستخدم يأخذ لانتوس ١٠ وحدات.", "والد المستخدم يأخذ لانتوس 10 وحدات.", false},
 	} {
 		check.Equal(t, tt.other, longterm.DifferInAWord(tt.a, tt.b), "%q and %q are of two dangers", tt.a, tt.b)
 	}
@@ -134,4 +143,20 @@ func TestDifferInAWord(t *testing.T) {
 	}
 	a, b := "The user takes 75 micrograms from today.", "The user takes 95 micrograms from today."
 	check.Equal(t, true, longterm.DifferInAWord(a, b, moved), "%q and %q are of two doses", a, b)
+}
+
+// TestOtherCharacters has what the user asked to forget come back in other characters, and a person named in them.
+func TestOtherCharacters(t *testing.T) {
+	t.Parallel()
+	for forgotten, again := range map[string]string{
+		"使用者的前夫叫陳志明，去年離婚。": "使用者的前夫叫陈志明，去年离婚。", "ユーザーの弟ハルトは離婚した。": "ユーザーの弟はるとは離婚した。",
+		"La hija de la usuaria, Begoña, vive en Múnich.": "La hija de la usuaria, Begona, vive en Munich.",
+		"والد المستخدم عمره ٧٥ سنة في الرياض.":           "والد المستخدم عمره 75 سنة في الرياض.",
+	} {
+		if !longterm.NewLikeness(forgotten).Resembles(again) {
+			t.Errorf("%q does not resemble %q", again, forgotten)
+		}
+	}
+	check.Equal(t, true, longterm.IsSameSubject("陳志明，使用者的前夫", "陈志明"), "the same name in other characters")
+	check.Equal(t, true, longterm.IsSameSubject("ハルト、ユーザーの息子", "はると"), "the same name in other kana")
 }
