@@ -40,28 +40,27 @@ func (ex *examples) dayIn(words []string, of *language) (ago string) {
 			}
 		}
 		if ago != "" {
-			break
+			return ago
 		}
 	}
-	return ago
+	return ""
 }
 
 // cutDays takes the days out of a sentence in a script without spaces, where they stand within a phrase: "I on Tuesday
-// said". It returns nil where there are none.
+// said". It returns nil for other scripts.
 func (ex *examples) cutDays(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
-	rest := text
+	if !strings.ContainsFunc(text, isSpaceless) {
+		return nil
+	}
 	for _, l := range ex.languages {
 		for _, d := range slices.Backward(l.days) { // "last week's Tuesday" before "Tuesday"
 			if first, _ := utf8.DecodeRuneInString(d.words); isSpaceless(first) {
-				rest = strings.Replace(rest, " "+d.words+" ", " ", 1)
+				text = strings.Replace(text, " "+d.words+" ", " ", 1)
 			}
 		}
 	}
-	if rest == text {
-		return nil
-	}
-	return strings.Fields(rest)
+	return strings.Fields(text)
 }
 
 // Covers reports whether a reference names the day or week of a time.
