@@ -33,7 +33,6 @@ const (
 		`n[úu]mero (?:del? |do )(?:mi )?(?:pasaporte|passaporte|identidad|(?:la )?seguridad social)|pasaporte número|` +
 		`numéro (?:de |du )(?:mon )?(?:passeport|sécurité sociale|carte d['’]identité)|codice fiscale|` +
 		`numero (?:del |di )(?:mio )?passaporto|numero (?:della |di )(?:mia )?carta d['’]identità|paspoortnummer)`
-	// number is the number of a document. It may have letters before its first digit, among its digits and at the end.
 	// otherPasswords are the words for a password in other scripts, otherLinks those between them and what it is. A few
 	// words may stand before these. noMeasure ends a number that is no year and no length.
 	otherPasswords = `(?:パスワード|暗証番号|合言葉|密[码碼]|口令|비밀번호|पासवर्ड|كلم[ةه] (?:المرور|السر)|باسوو?رد|پاس ?ورڈ|` +
@@ -41,7 +40,8 @@ const (
 	otherLinks = `(?:は|が|を|是|[为為]|改成|改[为為]|[换換]成|：|:|=|는|은|है|ہے|হল|হলো|هي|هو|คือ)`
 	between    = `[\p{L}\p{M}\p{Zs}]{0,24}?`
 	noMeasure  = `(?:$|[^!-~\p{Nd}年月日位个個桁字文次])`
-	number     = `((?:[A-Z]{0,6}|(?-i:[A-Z]{1,3})[ -])\d[A-Z\d]*(?:[-./ ]\d[A-Z\d]*)*(?: (?-i:[A-Z])\b)?)`
+	// number is the number of a document. It may have letters before its first digit, among its digits and at the end.
+	number = `((?:[A-Z]{0,6}|(?-i:[A-Z]{1,3})[ -])\d[A-Z\d]*(?:[-./ ]\d[A-Z\d]*)*(?: (?-i:[A-Z])\b)?)`
 )
 
 var otherPasswordHints = append(of("パスワード 暗証番号 合言葉 密码 密碼 口令 비밀번호 पासवर्ड باسو پاس পাসও รหัสผ่าน พาสเวิร์ด"),
