@@ -17,6 +17,8 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // realTokens counts what a model is really sent, tools included.
@@ -232,5 +234,20 @@ func TestSizeWarning(t *testing.T) {
 	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "promptId="+p.ID) ||
 		!strings.Contains(got, "80%") {
 		t.Errorf("log %s", got)
+	}
+}
+
+// TestHitsGrowWithTheBudget asks for more messages in a larger prompt, and for none where the recipe searches nothing.
+func TestHitsGrowWithTheBudget(t *testing.T) {
+	t.Parallel()
+	for tokens, want := range map[int]int{1000: 84, 4000: 84, 6000: 142, 8000: 200, 100_000: 200} {
+		w := newFixture()
+		r := ann(t, w)
+		r.Recipe, r.Budget = "unified", &prompt.Budget{Tokens: tokens}
+		build(t, w.service(now), "ann", r)
+		check.Equal(t, want, w.asked.Limit, "hits of a prompt of %d tokens", tokens)
+		r.Recipe, w.asked = "tiered-history", recall.Search{}
+		build(t, w.service(now), "ann", r)
+		check.Equal(t, 0, w.asked.Limit, "hits of a recipe without a search, of %d tokens", tokens)
 	}
 }

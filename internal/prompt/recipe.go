@@ -79,9 +79,11 @@ type Reads struct {
 // mostHits is how many hits a prompt uses at most.
 const mostHits = 200
 
-// hits returns how many hits a prompt of a budget uses: more than the recipe's for a budget above its default.
+// hits returns how many hits a prompt of a budget uses: more than the recipe's for a budget above its default, and more
+// than in proportion, because what stands beside them does not grow. With mostHits, short messages fill 8,000 tokens.
 func (r Recipe) hits(budget pack.Cost) int {
-	return max(r.Reads.Hits, min(r.Reads.Hits*budget.Tokens/r.Budget.Tokens, mostHits))
+	more := r.Reads.Hits * (budget.Tokens - r.Budget.Tokens) * 7 / (5 * r.Budget.Tokens)
+	return max(r.Reads.Hits, min(r.Reads.Hits+more, mostHits))
 }
 
 // records returns the record types to search for.
