@@ -3,6 +3,7 @@ package longterm
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -188,16 +189,18 @@ func DifferInAWord(a, b string, days ...[2]Moment) bool {
 // spaces, where a character is a word (Unicode Standard Annex 29).
 func isOneWord(of []string, text string) bool {
 	const maxCharacters = 6
-	folded, from, to, size := word.Fold(text), len(text)*2, 0, 0
+	if len(of) <= 1 || len(of) > maxCharacters {
+		return len(of) == 1
+	}
+	folded, from, to, size := word.Fold(text), math.MaxInt, 0, 0
 	for _, w := range of {
-		first, _ := utf8.DecodeRuneInString(w)
-		if len(of) > 1 && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Thai) {
+		if first, _ := utf8.DecodeRuneInString(w); !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Thai) {
 			return false
 		}
 		at := strings.Index(folded, w)
 		from, to, size = min(from, at), max(to, at+len(w)), size+len(w)
 	}
-	return len(of) == 1 || len(of) > 1 && len(of) <= maxCharacters && to-from == size
+	return to-from == size
 }
 
 // without returns the words of a list that are not in another one, and not light.

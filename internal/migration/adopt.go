@@ -44,12 +44,13 @@ type Adopted struct {
 	Session        conversation.Session
 }
 
-// Adopt compares the array of a dual session with its messages, after the app has written to it, or an old record over
-// the session's. decoded are the messages of all entries, stored those of the shared store after copied, by their
-// times, of which copies has the ids of the backfill's. copied is the seq of the last message that only the array has.
+// Adopt compares the array of a dual session with its messages, after the app has changed the array, or has put an old
+// record in the session's place. copied is the seq of the last message that only the array has. decoded are the
+// messages of all entries. stored are the messages of the shared store with a later seq than copied, ordered by time.
+// copies says of these, by their ids, which the backfill has copied from the array.
 //
-// At most limit messages are added or changed. New entries come after all others. Messages whose entry is missing get
-// it again. Entries up to copied that are missing are deleted, those at the end.
+// At most limit messages are added or changed. New entries come after all others. A message whose entry is missing gets
+// it again. Where entries up to copied are missing, the last ones of these count as deleted.
 func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Message, copies map[string]bool,
 	ids IDs, limit int,
 ) Adopted {
@@ -87,8 +88,9 @@ func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Me
 	return out
 }
 
-// addStored adds the entries of the store's messages. Where the app has written an old record over the session's, they
-// go on after its counters, or have seqs that were given again.
+// addStored adds the entries of the store's messages after the seq last. Where the app has put an old record in the
+// session's place, its counters are older than these messages, and the same seq may have been given twice. So counters
+// are raised, and the later message of a seq gets another one.
 func (a *Adopted) addStored(last int, decoded, stored []conversation.Message, places []int) {
 	s := &a.Session
 	for i, was := range stored {
@@ -118,13 +120,14 @@ func (a *Adopted) addStored(last int, decoded, stored []conversation.Message, pl
 // sameEntry is how far the times of an entry that has been adopted may be apart at two reads.
 const sameEntry = time.Second
 
-// placesOf returns the place of each stored message in the array, -1 for one that it lacks: that of its id, or of its
-// words between its neighbours, because id and time of a copy's entry change with those before it, or of its time after
-// the same message, where the app has changed the words.
+// placesOf returns the place of each stored message in the array, -1 for a message without an entry. The entry is the
+// one with the message's id. Else it is one with the same words between the entries of the messages before and after,
+// because an entry without an id gets id and time from the entries before it. Else it is a copy's entry of the same
+// time that directly follows the entry of the message before: the app has changed its words.
 func placesOf(decoded, stored []conversation.Message, copies map[string]bool) []int {
 	byID, places := map[any]int{}, make([]int, len(stored))
 	for j, m := range decoded {
-		byID[m.Metadata[keptMessageID]] = j // of an entry after one of a later time
+		byID[m.Metadata[keptMessageID]] = j // the id that the entry had before its time was raised
 	}
 	for j, m := range decoded {
 		byID[m.ID] = j

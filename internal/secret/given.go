@@ -34,7 +34,7 @@ const (
 		`numéro (?:de |du )(?:mon )?(?:passeport|sécurité sociale|carte d['’]identité)|codice fiscale|` +
 		`numero (?:del |di )(?:mio )?passaporto|numero (?:della |di )(?:mia )?carta d['’]identità|paspoortnummer)`
 	// otherPasswords are the words for a password in other scripts, otherLinks those between them and what it is. A few
-	// words may stand before these. noMeasure ends a number that is no year and no length.
+	// words may stand before these. noMeasure is what follows a secret that is no year and no length.
 	otherPasswords = `(?:パスワード|暗証番号|合言葉|密[码碼]|口令|비밀번호|पासवर्ड|كلم[ةه] (?:المرور|السر)|باسوو?رد|پاس ?ورڈ|` +
 		`পাসও(?:\x{9df}|\x{9af}\x{9bc})ার্ড|รหัสผ่าน|พาสเวิร์ด)`
 	otherLinks = `(?:は|が|を|是|[为為]|改成|改[为為]|[换換]成|：|:|=|는|은|है|ہے|হল|হলো|هي|هو|คือ)`

@@ -1,10 +1,11 @@
 package secret
 
-// version is that of the rules. Whoever changes what they find raises it: texts that are stored are read again then.
+// version is the version of the rules. Raise it with each change of what they find, so that stored texts are searched
+// again.
 const version = 1
 
-// CleanBy returns the version of the rules, or 0 if a text has a secret. It is stored with the text, because reading
-// all messages of a prompt again takes a twelfth of the prompt's CPU time.
+// CleanBy returns the version of the rules, or 0 if a text has a secret. It is stored with the text, because searching
+// all messages for each prompt takes 7% of the prompt's CPU time.
 func CleanBy(text string) int {
 	if Has(text) {
 		return 0

@@ -158,8 +158,8 @@ def play(api, recorder):
     recorder.made_up = {}
 
 
-def wait(stack):
-    """Yields what is wrong after a night whose server never answers."""
+def play_night(stack):
+    """Plays a night whose server never answers, on a stack of its own, and yields what is wrong."""
     recorder = Recorder(model_port=0)
     recorder.stalls = True
     with served(stack, recorder) as api:
@@ -197,10 +197,10 @@ def main(stack):
     model_port = free_port()
     recorder = Recorder(model_port)
     model = started([sys.executable, str(pathlib.Path(__file__).parent / "server.py"), str(model_port)], {})
-    # The night is on a stack of its own, because it waits for a minute.
+    # The night is played meanwhile, because it waits for a minute.
     with concurrent.futures.ThreadPoolExecutor() as pool:
         try:
-            night = pool.submit(lambda: [*wait(stack)])
+            night = pool.submit(lambda: [*play_night(stack)])
             with served(stack, recorder) as api:
                 wrong = [*play(api, recorder), *faults(api, recorder, ["morning", "noon-0", "evening"]), *night.result()]
                 print(f"small-model: {len(recorder.requests)} requests, {len(api.memories())} memories")

@@ -32,9 +32,9 @@ const (
 	// manyPhrases is how many phrases there were when minLikeness was chosen. More languages change nothing in these.
 	manyPhrases = 1_551
 	// gapCost is the worth that a phrase loses for each word between its first and its last one.
-	// characterGapCost is that of a character in a script without spaces. Such a phrase lacks none.
+	// characterGapCost is the same for each character in a script without spaces. There a sentence may lack none.
 	gapCost, characterGapCost = 0.2, 0.6
-	// maxPlaces is more than a phrase has.
+	// maxPlaces is more places than a phrase has.
 	maxPlaces = 17
 	// inflectedWorth is the worth of a word that has another ending than the phrase's.
 	inflectedWorth = 0.8
@@ -62,7 +62,7 @@ type Reference struct {
 // phrase is a line of reference.txt.
 type phrase struct {
 	// words has, for each place, the numbers of the words that may be there. weights says how much a place counts,
-	// and weight is their sum. gap is what a word between them costs. A sentence may lack one word of as many as lacks.
+	// and weight is their sum. gap is what each other word between them costs. A sentence may lack one of lacks words.
 	words    [][]int
 	weights  []float64
 	weight   float64
