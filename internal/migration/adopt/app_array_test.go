@@ -3,9 +3,11 @@ package adopt_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/infra/legacy"
@@ -170,4 +172,52 @@ func storedMessages(t *testing.T, db *dynamo.DB, user conversation.UserID) []con
 	check.OK(t, err)
 	check.Equal(t, 4, len(messages), "messages in the store")
 	return messages
+}
+
+// TestAppDropsWhatTheIndexLacks has an app drop an entry whose message the index does not show yet. Who reads the
+// session has the message, and so does the job that moves it.
+func TestAppDropsWhatTheIndexLacks(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	session := a.newArraySession(t, "u", 3, 1, migration.InBoth)
+	in := dynamotest.OneMessage("c", "one")
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), session.user, in))(t)
+	record := a.get(t, "user#u", arraySK)
+	arrayIn(record).Value = arrayIn(record).Value[:3]
+	a.put(t, record)
+	lagging := dynamotest.Intercept(a.client, dynamotest.Interceptor{
+		Call: dynamotest.PassThrough,
+		OnQuery: func(q *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
+			out.Items = slices.DeleteFunc(out.Items, func(it map[string]types.AttributeValue) bool {
+				return q.IndexName != nil && text(it["content"]) == "one"
+			})
+		},
+	})
+	db := open(lagging, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(migration.Dual))
+	session.want = append(session.want, "one")
+	check.Same(t, session.want, session.read(t, db), "read")
+	check.Got(adopt.Move(t.Context(), db, session.user, "c", migration.InBoth))(t)
+	check.Equal(t, len(session.want), arrayLength(t, a), "entries of the array")
+	check.Equal(t, len(session.want), counted(t, a), "messages that the session counts")
+}
+
+// TestAppWritesWhileTheJobMoves has an app put an old record while the job, which has compared the session with its
+// array, moves it. The job compares them again.
+func TestAppWritesWhileTheJobMoves(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	session := a.newArraySession(t, "u", 3, 1, migration.InBoth)
+	before := a.get(t, "user#u", arraySK)
+	in := dynamotest.OneMessage("c", "one")
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), session.user, in))(t)
+	var once sync.Once
+	db := a.inStage(t, migration.Shared, func(op string, run func() error) error {
+		if op == dynamotest.Transact {
+			once.Do(func() { a.put(t, before) })
+		}
+		return run()
+	})
+	check.Got(adopt.Move(t.Context(), db, session.user, "c", migration.InStore))(t)
+	check.Same(t, append(session.want, "one"), session.read(t, db), "read")
+	check.Equal(t, 4, counted(t, a), "messages that the session counts")
 }

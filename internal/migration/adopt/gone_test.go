@@ -7,8 +7,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -87,4 +90,55 @@ func TestGoneIsDecoded(t *testing.T) {
 			t.Errorf("%q: decoded %+v, %v, %v", placement, c, ok, err)
 		}
 	}
+}
+
+// TestGoneSessionOfAnErasedUser deletes a record that the app has put over the one of a session in both places, of a
+// user who was erased before. The record says nothing of the user's generation.
+func TestGoneSessionOfAnErasedUser(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	stores := dynamotest.StoresOf(a.db)
+	erased, _, err := stores.Erasures.BeginErasure(t.Context(), "u", dynamotest.Now.Add(time.Minute))
+	check.OK(t, err)
+	erased.Done = true
+	check.OK(t, stores.Erasures.SaveErasure(t.Context(), "u", erased, dynamotest.Now.Add(time.Hour)))
+	s := a.newArraySession(t, "u", 3, 5)
+	record := a.get(t, "user#u", arraySK)
+	a.move(t, legacy.Session{User: "u", ID: "c"}, migration.InBoth)
+	a.put(t, record)
+	own := check.Got(stores.Sessions.Session(t.Context(), s.user, "c"))(t)
+	own.Generation = 0 // as the stream has it
+	check.Got(a.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+		TableName: &a.table, Key: appRecord{"pk": record["pk"], "sk": record["sk"]},
+	}))(t)
+	change := conversation.Change{User: s.user, Gone: &own}
+	check.Got(adopt.NewArrivalMover(a.db, consumer{1, nil}).Consume(t.Context(), []conversation.Change{change}))(t)
+	check.Got(stores.Deletion.UnfinishedDeletion(t.Context(), s.user, "c"))(t)
+}
+
+// TestGoneSessionLeavesNothing looks for what a deleted session has beside its messages: the array of the time before
+// it was shared, and its share of the spine.
+func TestGoneSessionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	s := a.newArraySession(t, "u", 3, 5, migration.InBoth, migration.InStore)
+	stores := dynamotest.StoresOf(a.db)
+	check.OK(t, stores.Spines.SaveSpine(t.Context(), s.user, 0, longterm.Spine{CoachID: "kim", Text: "Kept a secret."}))
+	session := check.Got(stores.Sessions.Session(t.Context(), s.user, "c"))(t)
+	session.CoachID, session.Summary = "kim", &conversation.SessionSummary{Text: "Kept a secret."}
+	told := func() int {
+		spines, _, err := stores.Spines.Spines(t.Context(), s.user)
+		check.OK(t, err)
+		return len(spines)
+	}
+	check.Equal(t, 1, told(), "spines before")
+	const parked = table.ParkedPrefix + arraySK
+	check.Equal(t, false, a.get(t, "user#u", parked) == nil, "without a parked array")
+	check.Got(a.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+		TableName: &a.table, Key: appRecord{"pk": str("user#u"), "sk": str(arraySK)},
+	}))(t)
+	change := conversation.Change{User: s.user, Gone: &session}
+	check.Got(adopt.NewArrivalMover(a.db, consumer{1, nil}).Consume(t.Context(), []conversation.Change{change}))(t)
+	check.Equal(t, true, a.get(t, "user#u", parked) == nil, "without a parked array")
+	check.Equal(t, 0, told(), "spines that tell of the session")
 }
