@@ -36,8 +36,8 @@ func TestAdoptIsLimited(t *testing.T) {
 	}
 }
 
-// TestAdoptRaisesCounters has an app put an old record in the session's place, whose counters end before messages of the
-// store.
+// TestAdoptRaisesCounters has an app put an old record in the session's place, whose counters end before messages of
+// the store.
 func TestAdoptRaisesCounters(t *testing.T) {
 	t.Parallel()
 	stored := said(1, "a", "b", "c")
