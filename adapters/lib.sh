@@ -1,7 +1,8 @@
 # What the checks of adapters and examples share. Each sources it in its own folder.
 set -euo pipefail
 : "${THROUGHLINE:?run make adapters, which starts a stack}" "${TOOLS:?run make adapters, which names the folder}"
-lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+uv=$root/.cache/uv/bin/uv
 
 # install_npm installs what package-lock.json pins; with NEWEST=1, the newest versions of what package.json names.
 install_npm() {
@@ -22,14 +23,11 @@ install_npm() {
 install_python() {
   python=$TOOLS/venv/bin/python
   if [ -z "${NEWEST:-}" ] && [ "$TOOLS/venv/.stamp" -nt requirements.txt ]; then return; fi
-  rm -rf "$TOOLS/venv"
-  python3 -m venv "$TOOLS/venv"
-  local pip=("$python" -m pip install --quiet --disable-pip-version-check)
   if [ -n "${NEWEST:-}" ]; then
-    sed -E '/^#/d; s/[=<>~].*//' requirements.in | xargs "${pip[@]}" --upgrade
-    "$python" -m pip list --disable-pip-version-check
+    sed -E '/^#/d; s/[=<>~].*//' requirements.in | xargs "$root/tools/venv" "$uv" "$TOOLS/venv" --upgrade
+    "$uv" pip list --python "$python"
   else
-    "${pip[@]}" --require-hashes --no-deps -r requirements.txt
+    "$root/tools/venv" "$uv" "$TOOLS/venv" --require-hashes --no-deps -r requirements.txt
   fi
   touch "$TOOLS/venv/.stamp"
 }
@@ -55,7 +53,7 @@ packed() {
 }
 
 # readme COMMAND... runs the programs of README.md.
-readme() { "$lib/readme" README.md "$@"; }
+readme() { "$root/adapters/readme" README.md "$@"; }
 
 # python_tests FOLDER runs tests. A skipped test is a failed one.
 python_tests() {
@@ -71,7 +69,7 @@ python_suite() {
   version=$("$python" -c 'import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))' "$name")
   if [ ! -f "$suite/$name-$version" ]; then
     rm -rf "$suite" && mkdir -p "$suite"
-    local pip=("$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation)
+    local pip=("${uv%/*}/pip" --python "$python" download --quiet --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation)
     if [ -n "${NEWEST:-}" ]; then "${pip[@]}" -d "$suite" "$name==$version"
     else "${pip[@]}" -d "$suite" --require-hashes -r requirements-suite.txt; fi
     tar -xzf "$suite"/*.tar.gz -C "$suite" --strip-components=1

@@ -83,7 +83,7 @@ const sdk = ".cache/sdk"
 var clients = []struct{ words, command string }{
 	{"github.com/throughline/throughline/clients/go", "go -C clients/go run"},
 	{"'@throughline/client'", "node"},
-	{"from throughline import", "PYTHONPATH=clients/python/src PYTHONDONTWRITEBYTECODE=1 " + sdk + "/bin/python"},
+	{"from throughline import", "PYTHONPATH=clients/python/src " + sdk + "/bin/python"},
 }
 
 // saveClient bundles the client for JavaScript beside a program that imports it.

@@ -52,7 +52,7 @@ func Start(ctx context.Context, endpoint, function string) (*Engine, error) {
 		filepath.Join(root, ".cache/venv/bin/python"),
 		filepath.Join(root, "tools/stepfunctions/execute.py"),
 		filepath.Join(root, "infra/statemachine/segments.asl.json"), function)
-	command.Env = append(os.Environ(), "AWS_ENDPOINT_URL_LAMBDA="+endpoint, "PYTHONDONTWRITEBYTECODE=1")
+	command.Env = append(os.Environ(), "AWS_ENDPOINT_URL_LAMBDA="+endpoint)
 	command.Stderr = os.Stderr
 	input, err := command.StdinPipe()
 	if err != nil {

@@ -53,7 +53,7 @@ def main(binary, examples):
             str(FOLDER / "schemathesis.toml"), "run", url + "/openapi.json", "--header", "Authorization: Bearer " + token(url), "--seed", SEED,
             "--max-examples", examples, "--no-color", "--warnings", "off",
         ]
-        environment = {**os.environ, "PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(FOLDER)}
         with tempfile.TemporaryDirectory() as crashes:
             return subprocess.run(command, cwd=crashes, env=environment).returncode
     finally:
