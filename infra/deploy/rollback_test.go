@@ -28,8 +28,10 @@ func TestRollbackKeepsTools(t *testing.T) {
 		t.Fatal(out)
 	}
 	stamp := filepath.Join(clone, ".cache", "venv", ".stamp")
-	check.OK(t, os.MkdirAll(filepath.Dir(stamp), 0o755))
-	check.OK(t, os.WriteFile(stamp, nil, 0o600))
+	for _, file := range []string{filepath.Join(clone, ".cache", "uv", "bin", "uv"), stamp} {
+		check.OK(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		check.OK(t, os.WriteFile(file, nil, 0o600))
+	}
 	out, err := run("make", "rollback", "TO=HEAD")
 	if err == nil || !strings.Contains(out, "there are no AWS credentials") || strings.Contains(out, "installing") {
 		t.Errorf("make rollback did not go straight to the deployment with the installed tools: %s", out)
