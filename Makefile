@@ -82,7 +82,7 @@ small-model: $(SMOLLM)/.stamp ## Serve a small language model by llama.cpp: make
 
 # ---- Check
 
-# lint vets the code, so test does not. The Lambda emulator and the engine of the state machine come in Python wheels, so
+# lint vets all code, so tests do not. The Lambda emulator and the engine of the state machine come in Python wheels, so
 # their tests are part of e2e. The packages with the longest tests come first, so that all cores have work to the end, and
 # twice as many packages as there are cores run at a time, because tests wait, and each process a second when it ends.
 # They share one DynamoDB Local, because each start takes 1.6 s of CPU time.
@@ -104,7 +104,7 @@ test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fail
 	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine -e /infra/docscheck; } | \
 	    CGO_ENABLED=1 GOGC=400 GORACE=clear_shadow_mmap_threshold=1048576 xargs bin/share go test -p $$(($$(nproc) * 2)) -json $(RACE) -ldflags=-s -vet=off -shuffle=on -timeout=20m && \
 	  CGO_ENABLED=1 bin/share go -C infra/bench test -json $(RACE) -ldflags=-s -vet=off -shuffle=on -timeout=20m ./... && \
-	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
+	  CGO_ENABLED=1 go -C tools test -json -race -vet=off -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
 e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions under the Lambda emulator
@@ -184,7 +184,7 @@ generators-check: $(GENERATORS)/.stamp # Generate clients from the OpenAPI docum
 .PHONY: clients
 clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test them: the vectors, the story of two screens, the packages
 	@tools/need go java node python
-	@go test ./clients/...
+	@go test -vet=off ./clients/...
 	@cd $(TYPESCRIPT) && node tools/types.mjs --check && rm -rf dist && node_modules/.bin/tsc && node_modules/.bin/tsc -p test/types
 	@go run ./clients/check clients/test $(PYTHON)
 
