@@ -18,14 +18,28 @@ func (g *answerRun) generate(ctx context.Context, emit func(string) error) (llm.
 		return completion, err
 	}
 	request.Messages = append(request.Messages, g.searchRound(ctx, completion.ToolCalls)...)
-	request.Tools = nil
+	request.MustAnswer = true
+	usage := completion.Usage
+	// Some services do not know MustAnswer, so that the model calls again. Then it is offered no tools.
+	for _, tools := range [][]llm.Tool{g.prompt.Tools, nil} {
+		request.Tools = tools
+		completion, err = g.Model.Stream(ctx, request, g.nextParagraph(emit))
+		usage = usage.Add(completion.Usage)
+		if err != nil || len(completion.ToolCalls) == 0 {
+			break
+		}
+	}
+	completion.Usage = usage
+	return completion, err
+}
+
+// nextParagraph emits a text as another paragraph of the answer.
+func (g *answerRun) nextParagraph(emit func(string) error) func(string) error {
 	before := g.text.Len()
-	second, err := g.Model.Stream(ctx, request, func(delta string) error {
+	return func(delta string) error {
 		if before > 0 && g.text.Len() == before {
 			delta = "\n\n" + delta
 		}
 		return emit(delta)
-	})
-	second.Usage = second.Usage.Add(completion.Usage)
-	return second, err
+	}
 }

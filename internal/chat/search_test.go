@@ -50,7 +50,10 @@ func TestOneRoundOfSearch(t *testing.T) {
 	if first := f.asked[0]; first.MaxTokens != 300 || second.MaxTokens != 300 {
 		t.Errorf("answers of %d and %d tokens are asked for", first.MaxTokens, second.MaxTokens)
 	}
-	if len(second.Tools) != 0 || result.Role != "tool" || result.ToolCallID != "c1" {
+	if !second.MustAnswer || len(second.Tools) != len(f.asked[0].Tools) {
+		t.Errorf("the second request has %d tools, and MustAnswer is %t", len(second.Tools), second.MustAnswer)
+	}
+	if result.Role != "tool" || result.ToolCallID != "c1" {
 		t.Errorf("the second request is %+v", second)
 	}
 	if !strings.Contains(result.Content, "the thrusts") || strings.Contains(result.Content, "hidden rule") ||
@@ -70,7 +73,7 @@ func TestWordsBesideACall(t *testing.T) {
 	for _, before := range []string{"Let me look.", "\n\n"} {
 		f := newFake()
 		f.model = func(_ context.Context, r llm.Request, emit func(string) error) (llm.Completion, error) {
-			if len(r.Tools) > 0 {
+			if !r.MustAnswer {
 				call := llm.ToolCall{ID: "c1", Name: "search_conversations", Arguments: `{"query":"thrusts"}`}
 				return llm.Completion{ToolCalls: []llm.ToolCall{call}, FinishReason: llm.FinishToolCalls}, emit(before)
 			}
@@ -90,6 +93,29 @@ func TestWordsBesideACall(t *testing.T) {
 		if call := asked[len(asked)-2]; call.Content != before || len(call.ToolCalls) != 1 {
 			t.Errorf("the model is told of its words and its call as %+v", call)
 		}
+	}
+}
+
+// TestServiceWithoutTheChoice answers from a service that does not know that its model must not call: it is asked once
+// more, without tools.
+func TestServiceWithoutTheChoice(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.model = func(_ context.Context, r llm.Request, emit func(string) error) (llm.Completion, error) {
+		out := llm.Completion{FinishReason: llm.FinishToolCalls, Usage: llm.Usage{TotalTokens: 1}}
+		if len(r.Tools) > 0 {
+			out.ToolCalls = []llm.ToolCall{{ID: "c1", Name: "search_conversations", Arguments: `{"query":"thrusts"}`}}
+			return out, nil
+		}
+		out.FinishReason = llm.FinishStop
+		return out, emit("You swapped them.")
+	}
+	_, text, last := run(t, t.Context(), f)
+	if text != "You swapped them." || len(f.asked) != 3 || len(f.searched) != 1 {
+		t.Errorf("got %q after %d requests and %d searches", text, len(f.asked), len(f.searched))
+	}
+	if done := last.(chat.Done); done.FinishReason != llm.FinishStop || done.Usage.TotalTokens != 3 {
+		t.Errorf("the answer ends with %+v", done)
 	}
 }
 

@@ -61,6 +61,9 @@ type Request struct {
 	MaxTokens int
 	Schema    *Schema
 	Tools     []Tool
+	// MustAnswer says that the model may call none of the tools. They stay in the request, because a vendor's cache begins
+	// with them, and some services refuse the results of tools that a request does not name.
+	MustAnswer bool
 	// User is what EndUser returns, for the vendor's abuse monitoring.
 	User string
 	// CacheKey is what SessionKey returns, or the name of rules that are the same for all users. Requests with one key

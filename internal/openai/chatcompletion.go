@@ -35,6 +35,9 @@ func newChatCompletion(p plan, r llm.Request) openai.ChatCompletionRequest {
 			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters},
 		})
 	}
+	if r.MustAnswer && len(r.Tools) > 0 {
+		out.ToolChoice = noTool
+	}
 	if r.Schema != nil {
 		out.ResponseFormat = &openai.ChatCompletionResponseFormat{
 			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
@@ -45,6 +48,9 @@ func newChatCompletion(p plan, r llm.Request) openai.ChatCompletionRequest {
 	}
 	return out
 }
+
+// noTool is the choice of tools that lets the model call none.
+const noTool = "none"
 
 // systemRole is the role of what the app and not the user says.
 const systemRole = "system"

@@ -62,7 +62,7 @@ const (
 // askWithTool is a request with everything that depends on the family.
 func askWithTool(model string) llm.Request {
 	return llm.Request{
-		Model: model, MaxTokens: 400, User: "hash", CacheKey: "session",
+		Model: model, MaxTokens: 400, User: "hash", CacheKey: "session", MustAnswer: true,
 		Messages: []llm.Message{{Role: "system", Content: "be short"}, {Role: "user", Content: "hello"}},
 		Tools: []llm.Tool{{
 			Name: "search", Description: "Searches.", Parameters: json.RawMessage(`{"type":"object"}`),
@@ -102,6 +102,9 @@ func parts(t *testing.T, sent *wire) sentParts {
 	}
 	if tools, ok := sent.body["tools"].([]any); !ok || len(tools) != 1 {
 		t.Errorf("tools %v, want one", sent.body["tools"])
+	}
+	if choice := sent.body["tool_choice"]; choice != "none" {
+		t.Errorf("the choice of tools is %v", choice)
 	}
 	return got
 }

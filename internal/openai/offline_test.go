@@ -55,6 +55,7 @@ func acceptsEveryRequest(t *testing.T, client *openai.Client) {
 	if err != nil || whole.Text == "" || whole.Usage.TotalTokens == 0 || whole.FinishReason == "" {
 		t.Fatalf("%+v, %v", whole, err)
 	}
+	request.MustAnswer = true
 	var pieces []string
 	streamed, err := client.Stream(t.Context(), request, func(delta string) error {
 		pieces = append(pieces, delta)

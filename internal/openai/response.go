@@ -31,6 +31,9 @@ func newResponse(p plan, r llm.Request) openai.CreateResponseRequest {
 			"name": t.Name, "description": t.Description, "parameters": t.Parameters, "strict": false,
 		}})
 	}
+	if r.MustAnswer && len(r.Tools) > 0 {
+		out.ToolChoice = noTool
+	}
 	if r.Schema != nil {
 		out.Text = &openai.ResponseTextConfig{Format: &openai.ResponseTextFormat{
 			Type: "json_schema", Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: true,

@@ -59,6 +59,7 @@ func TestResponse(t *testing.T) {
 			"type": "function", "name": "search", "description": "Searches.", "strict": false,
 			"parameters": map[string]any{"type": "object"},
 		}},
+		"tool_choice": "none",
 		"text": map[string]any{"format": map[string]any{
 			"type": "json_schema", "name": "note", "strict": true, "schema": map[string]any{"type": "object"},
 		}},

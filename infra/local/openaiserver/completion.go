@@ -111,6 +111,9 @@ func (s *server) compose(request *chatRequest) answer {
 	return answer{text: reply.Text}
 }
 
+// noTool is the choice of tools that lets the model call none.
+const noTool = "none"
+
 // conversation is the request as the model sees it.
 func (r *chatRequest) conversation() Conversation {
 	var c Conversation
@@ -118,7 +121,9 @@ func (r *chatRequest) conversation() Conversation {
 		c.Messages = append(c.Messages, Message{m.Role, m.Content.text})
 	}
 	for _, t := range r.Tools {
-		c.Tools = append(c.Tools, t.Function.Name)
+		if r.ToolChoice != noTool {
+			c.Tools = append(c.Tools, t.Function.Name)
+		}
 	}
 	return c
 }

@@ -170,8 +170,9 @@ func (r *chatRequest) validateTools() error {
 			return badRequest("tools", "Invalid tool: only functions with a name are supported. (tools[%d])", i)
 		}
 	}
-	if c := r.ToolChoice; c != nil && c != "auto" {
-		return badRequest("tool_choice", "The local model chooses its tools itself: send 'auto', or no 'tool_choice'.")
+	if c := r.ToolChoice; c != nil && c != "auto" && c != noTool {
+		return badRequest("tool_choice", "The local model chooses its tools itself: send 'auto' or 'none', or no "+
+			"'tool_choice'.")
 	}
 	return nil
 }
