@@ -201,6 +201,9 @@ func TestAsksToForget(t *testing.T) {
 		"Видали це", "Te rog să uiți de Radu.", "Uită ce am zis", "ช่วยลืมเรื่องสมชายด้วยนะ", "請刪掉這個", "Priya ko bhool jao",
 		"Please delete my weight", "把這件事刪除", "別再提他了", "今のは記憶から削除して", "なかったことにして", "Elimina eso",
 		"Das bitte nicht merken", "امسح كلامي عن فهد", "यह हटा दो", "ลืมไปเลย", "อย่าจำเรื่องนี้", "Supprime ça", "Сотри это",
+		"Take that out of your memory", "Pretend I never said that", "Tu so, als hätte ich das nie gesagt", "当我没说过",
+		"Quita eso de tu memoria", "Fais comme si je n'avais rien dit", "Remove isso da memória", "把刚才那句话删了",
+		"أريدك أن تنسى عنواني", "تجاهل ما قلته عن عملي", "इसे याद न रखें", "Non ricordare questo",
 	} {
 		check.Equal(t, true, conversation.AsksToForget(text), "%q", text)
 	}
