@@ -382,7 +382,7 @@ $(SMOLLM)/.stamp: tools/small-model/requirements.txt | $(UV)
 	@touch $@
 
 .PHONY: tools
-tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENERATORS)/.stamp $(PYTHON)/.stamp $(SDK)/.stamp $(MCP)/.stamp $(SMOLLM)/.stamp ## Install what the checks need into .cache: linters, the SAM CLI, testers, libraries, a small model
+tools: $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENERATORS)/.stamp $(PYTHON)/.stamp $(SDK)/.stamp $(MCP)/.stamp $(SMOLLM)/.stamp $(BIN)/.stamp ## Install what the checks need into .cache: linters, the SAM CLI, testers, libraries, a small model
 
 .PHONY: venv
 venv: $(VENV)/.stamp
