@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// dayName says when a day is: how many days ago, "monday" for the last Monday before today, "week" for the week before
-// this one, or "month" for the month before this one.
+// dayName says when a day is: how many days ago, "monday" for the last Monday before today, "week_monday" for that of
+// the week before this one, "2_week" for the week two before this one, or "1_month" for the month before this one.
 type dayName struct{ words, ago string }
 
 // date is a day of the calendar, such as "21 January". The year is 0 where it is not said, and the day is 0 for a whole
@@ -74,40 +74,37 @@ func (r Reference) Days(now time.Time, zone *time.Location) (from, to time.Time,
 	local := now.In(zone)
 	year, month, day := local.Date()
 	begins := func(month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, zone) }
-	if r.ago == "month" {
-		return begins(month-1, 1), begins(month, 1), true
+	count, unit, _ := strings.Cut(r.ago, "_")
+	n, err := strconv.Atoi(count)
+	sinceMonday := (int(local.Weekday()) + 6) % 7
+	switch {
+	case r.date.month != 0:
+		return r.date.days(local, r.IsTopical)
+	case unit == "month":
+		return begins(month-time.Month(n), 1), begins(month-time.Month(n)+1, 1), true
+	case unit == "week":
+		return begins(month, day-sinceMonday-7*n), begins(month, day-sinceMonday-7*n+7), true
+	case err != nil:
+		n, named = dayAgo(r.ago, local.Weekday(), sinceMonday)
+		return begins(month, day-n), begins(month, day-n+1), named
 	}
-	if r.date.month != 0 {
-		return r.date.days(local)
-	}
-	least, most, named := r.daysAgo(local.Weekday())
-	return begins(month, day-most), begins(month, day-least+1), named
+	return begins(month, day-n), begins(month, day-n+1), true
 }
 
-// daysAgo returns the least and the most days ago that a reference names, if it names any.
-func (r Reference) daysAgo(today time.Weekday) (least, most int, named bool) {
-	switch r.ago {
-	case "":
-		return 0, 0, false
-	case "week", "2_weeks", "3_weeks":
-		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
-		if n := int(r.ago[0] - '0'); n < 4 {
-			sunday += 7 * (n - 1)
-		}
-		return sunday, sunday + 6, true
-	}
-	name, isOfWeek := strings.CutPrefix(r.ago, "week_")
+// dayAgo returns how many days ago a day of the week was: the last one before today, or that of the week before this
+// one.
+func dayAgo(name string, today time.Weekday, sinceMonday int) (days int, named bool) {
+	name, isOfWeek := strings.CutPrefix(name, "week_")
 	for day := time.Sunday; day <= time.Saturday; day++ {
 		if name == strings.ToLower(day.String()) {
 			n := int(today-day+6)%7 + 1
-			if monday := int(today+6) % 7; isOfWeek && n <= monday {
+			if isOfWeek && n <= sinceMonday {
 				n += 7
 			}
-			return n, n, true
+			return n, true
 		}
 	}
-	n, err := strconv.Atoi(r.ago)
-	return n, n, err == nil
+	return 0, false
 }
 
 // cutDate takes the first date out of a sentence's words: "21 January", "Jan 21st, 2026", "2026-01-21", "in January".
@@ -117,8 +114,8 @@ func (ex *examples) cutDate(words []string) ([]string, date) {
 		if d := isoDate(words[i:]); d.month != 0 {
 			return slices.Concat(words[:i], words[i+3:]), d
 		}
-		if d := eastDate(words[i:]); d.month != 0 {
-			return slices.Concat(words[:i], words[i+4:]), d
+		if d, n := eastDate(words[i:]); d.month != 0 {
+			return slices.Concat(words[:i], words[i+n:]), d
 		}
 		for _, l := range ex.languages {
 			if d, from, to := l.dateAround(words, i); d.month != 0 {
@@ -178,13 +175,21 @@ func isoDate(words []string) date {
 	return date{at.Year(), at.Month(), at.Day()}
 }
 
-// eastDate reads the words of "1月21日".
-func eastDate(words []string) date {
-	if len(words) < 4 || words[1] != "月" || words[3] != "日" && words[3] != "号" {
-		return date{}
+// eastDate reads the words of "2026年1月21日", "1月21日" or "1月", and returns how many these are.
+func eastDate(words []string) (d date, n int) {
+	if len(words) > 3 && words[1] == "年" {
+		d.year, _ = strconv.Atoi(words[0])
+		n = 2
 	}
-	month, _ := strconv.Atoi(words[0])
-	return date{month: time.Month(month), day: dayNumber(words[2])}
+	if len(words) < n+2 || words[n+1] != "月" {
+		return date{}, 0
+	}
+	month, _ := strconv.Atoi(words[n])
+	d.month, n = time.Month(month), n+2
+	if len(words) > n+1 && (words[n+1] == "日" || words[n+1] == "号") {
+		d.day, n = dayNumber(words[n]), n+2
+	}
+	return d, n
 }
 
 // dayBefore returns the day that is written before a month, and its place: "21", "21st of", "21 de". The day is 0
@@ -213,18 +218,18 @@ func dayNumber(word string) int {
 	return day
 }
 
-// days returns the beginning and the end of a date. Without its year, it is the nearest one. One that is ahead is not
-// named, because nothing was said then: "the race on 12 May".
-func (d date) days(now time.Time) (from, to time.Time, named bool) {
+// days returns the beginning and the end of a date. Without its year, it is the last one in a sentence without a topic,
+// and else the nearest one. One that is ahead is not named, because nothing was said then: "the race on 12 May".
+func (d date) days(now time.Time, isTopical bool) (from, to time.Time, named bool) {
 	year := d.year
 	begin := func() time.Time { return time.Date(year, d.month, max(d.day, 1), 0, 0, 0, 0, now.Location()) }
 	if year == 0 {
 		const halfAYear = 183 * 24 * time.Hour
 		year = now.Year()
 		switch ahead := begin().Sub(now); {
-		case ahead > halfAYear:
+		case ahead > halfAYear, ahead > 0 && !isTopical:
 			year--
-		case ahead < -halfAYear:
+		case ahead < -halfAYear && isTopical:
 			year++
 		}
 	}

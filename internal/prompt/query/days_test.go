@@ -66,6 +66,23 @@ func TestNamedDays(t *testing.T) {
 		"پچھلے منگل کو میں نے کیا کہا تھا؟":  "2026-02-03 1",
 		"গত মঙ্গলবার আমি কী বলেছিলাম?":       "2026-02-03 1",
 		"What did I say letzten Mittwoch?":   "2026-02-04 1",
+		// Weeks and months ago are counted by the calendar, and a month without a year is the last one.
+		"What did we talk about a week ago?":             "2026-01-26 7",
+		"What did we talk about two months ago?":         "2025-12-01 31",
+		"What did we talk about in May?":                 "2025-05-01 31",
+		"What did we talk about in April?":               "2025-04-01 30",
+		"Worüber haben wir vor einem Monat gesprochen?":  "2026-01-01 31",
+		"¿De qué hablamos hace una semana?":              "2026-01-26 7",
+		"De quoi avons-nous parlé il y a trois semaines": "2026-01-12 7",
+		"De quoi a-t-on parlé il y a un an ?":            "2025-02-01 28",
+		"3週間前、私たちは何を話した？":                                "2026-01-12 7",
+		"3月に何を話しましたか？":                                   "2025-03-01 31",
+		"2025年5月4日に私は何と言いましたか？":                          "2025-05-04 1",
+		"3周前我们聊了什么？":                                     "2026-01-12 7",
+		"2025年3月我们聊了什么？":                                 "2025-03-01 31",
+		"ماذا قلنا قبل 3 أسابيع؟":                        "2026-01-12 7",
+		"हमने तीन हफ़्ते पहले क्या बात की थी?":           "2026-01-12 7",
+		"О чём мы говорили в марте?":                     "2025-03-01 31",
 	} {
 		r, refers := query.FindReference(message)
 		if !refers {

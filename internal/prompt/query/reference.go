@@ -114,7 +114,7 @@ var readExamples = sync.OnceValue(func() *examples {
 		case 'A' <= kind[0] && kind[0] <= 'Z':
 			name := strings.TrimSuffix(kind, ":")
 			current.lists[name] = strings.Fields(rest)
-			if name == months || name == "COMMON" {
+			if name == months || name == shortMonths || name == "COMMON" {
 				current.lists[name] = foldedWords(rest)
 				ex.addDays(current.lists[name])
 			}
