@@ -3,6 +3,7 @@ package choose
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/gather"
@@ -16,8 +17,8 @@ func referencedMessages(c *chooser, slot *Slot) []*Candidate {
 		return nil
 	}
 	var messages []*conversation.Message
-	if _, _, named := c.Reference.Days(c.Now, c.Zone); named {
-		messages = ofNamedDays(c)
+	if from, to, named := c.Reference.Days(c.Now, c.Zone); named {
+		messages = ofNamedDays(c, from, to)
 	} else {
 		messages = ofReferencedSession(c)
 	}
@@ -33,11 +34,12 @@ func referencedMessages(c *chooser, slot *Slot) []*Candidate {
 // ofNamedDays returns the messages of one session on the days that the message names: the newest session among those
 // that the search finds close to the message or, if it finds none, the newest that had messages then. This session,
 // which may have begun before, is the last of them. It returns nothing if nothing was said with this coach then.
-func ofNamedDays(c *chooser) []*conversation.Message {
+func ofNamedDays(c *chooser, from, to time.Time) []*conversation.Message {
 	said := map[string][]*conversation.Message{}
 	var sessions []string
 	for _, m := range slices.Backward(knownMessages(c)) {
-		if m.CoachID != c.CoachID && m.SessionID != c.Session.ID || !c.Reference.Covers(m.Timestamp, c.Now, c.Zone) {
+		if m.CoachID != c.CoachID && m.SessionID != c.Session.ID || m.Timestamp.Before(from) ||
+			!m.Timestamp.Before(to) {
 			continue
 		}
 		if said[m.SessionID] == nil {
@@ -48,21 +50,15 @@ func ofNamedDays(c *chooser) []*conversation.Message {
 	if len(sessions) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(sessions, func(a, b string) int { return isOwn(c, a) - isOwn(c, b) })
+	if i := slices.Index(sessions, c.Session.ID); i >= 0 {
+		sessions = append(slices.Delete(sessions, i, i+1), c.Session.ID)
+	}
 	id := sessions[0]
 	if c.Reference.HasTopic {
 		id = cmp.Or(closest(c, sessions), id)
 	}
 	slices.Reverse(said[id])
 	return said[id]
-}
-
-// isOwn is 1 for the id of this session, and 0 for others.
-func isOwn(c *chooser, sessionID string) int {
-	if sessionID == c.Session.ID {
-		return 1
-	}
-	return 0
 }
 
 // knownMessages returns all messages that were read or found, oldest first, each once.

@@ -63,12 +63,6 @@ func (ex *examples) cutDays(words []string) []string {
 	return strings.Fields(text)
 }
 
-// Covers reports whether a reference names the day or week of a time.
-func (r Reference) Covers(at, now time.Time, zone *time.Location) bool {
-	from, to, named := r.Days(now, zone)
-	return named && !at.Before(from) && at.Before(to)
-}
-
 // Days returns the beginning of the day, week or month that a reference names and its end, if it names one.
 func (r Reference) Days(now time.Time, zone *time.Location) (from, to time.Time, named bool) {
 	local := now.In(zone)
@@ -76,35 +70,33 @@ func (r Reference) Days(now time.Time, zone *time.Location) (from, to time.Time,
 	begins := func(month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, zone) }
 	count, unit, _ := strings.Cut(r.ago, "_")
 	n, err := strconv.Atoi(count)
-	sinceMonday := (int(local.Weekday()) + 6) % 7
+	days, sinceMonday := 1, (int(local.Weekday())+6)%7
 	switch {
 	case r.date.month != 0:
 		return r.date.days(local, r.IsTopical)
 	case unit == "month":
 		return begins(month-time.Month(n), 1), begins(month-time.Month(n)+1, 1), true
 	case unit == "week":
-		return begins(month, day-sinceMonday-7*n), begins(month, day-sinceMonday-7*n+7), true
+		n, days = sinceMonday+7*n, 7
 	case err != nil:
-		n, named = dayAgo(r.ago, local.Weekday(), sinceMonday)
-		return begins(month, day-n), begins(month, day-n+1), named
+		n, days = dayAgo(r.ago, sinceMonday)
 	}
-	return begins(month, day-n), begins(month, day-n+1), true
+	return begins(month, day-n), begins(month, day-n+days), days > 0
 }
 
-// dayAgo returns how many days ago a day of the week was: the last one before today, or that of the week before this
-// one.
-func dayAgo(name string, today time.Weekday, sinceMonday int) (days int, named bool) {
+// dayAgo returns how many days ago a day of the week was, the last one before today or that of the week before this
+// one, and how many days a name names: one or none.
+func dayAgo(name string, sinceMonday int) (ago, days int) {
 	name, isOfWeek := strings.CutPrefix(name, "week_")
 	for day := time.Sunday; day <= time.Saturday; day++ {
 		if name == strings.ToLower(day.String()) {
-			n := int(today-day+6)%7 + 1
-			if isOfWeek && n <= sinceMonday {
-				n += 7
+			ago, days = (sinceMonday+7-int(day))%7+1, 1
+			if isOfWeek && ago <= sinceMonday {
+				ago += 7
 			}
-			return n, true
 		}
 	}
-	return 0, false
+	return ago, days
 }
 
 // cutDate takes the first date out of a sentence's words: "21 January", "Jan 21st, 2026", "2026-01-21", "in January".
@@ -165,10 +157,7 @@ func (l *language) month(word string) int {
 
 // isoDate reads the words of "2026-01-21".
 func isoDate(words []string) date {
-	if len(words) < 3 || len(words[0]) != 4 || len(words[1]) != 2 || len(words[2]) != 2 {
-		return date{}
-	}
-	at, err := time.Parse(time.DateOnly, strings.Join(words[:3], "-"))
+	at, err := time.Parse(time.DateOnly, strings.Join(words[:min(3, len(words))], "-"))
 	if err != nil {
 		return date{}
 	}
@@ -186,7 +175,7 @@ func eastDate(words []string) (d date, n int) {
 	}
 	month, _ := strconv.Atoi(words[n])
 	d.month, n = time.Month(month), n+2
-	if len(words) > n+1 && (words[n+1] == "日" || words[n+1] == "号") {
+	if len(words) > n+1 && strings.Contains("日号", words[n+1]) {
 		d.day, n = dayNumber(words[n]), n+2
 	}
 	return d, n
