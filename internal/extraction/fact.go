@@ -22,8 +22,8 @@ type statement struct {
 }
 
 // newStatement reads a fact. ok is false for one that is not kept: it is not sure, nothing shows that the user has said
-// it, it has a secret, or it does not say what it is about. A plan of which the user speaks when its day has come is no
-// plan any more.
+// it, it is taken back, it has a secret, or it does not say what it is about. A plan of which the user speaks when its
+// day has come is no plan any more.
 func (p *planner) newStatement(f fact) (s statement, ok bool) {
 	s = statement{fact: f}
 	s.ids, s.at = p.evidence(f.MessageIDs)
@@ -36,7 +36,7 @@ func (p *planner) newStatement(f fact) (s statement, ok bool) {
 		s.Status = longterm.Stated
 	}
 	isKept := s.Content != "" && !secret.Has(s.Content) && (s.isSafety() || !isUnnamed(s.Content))
-	return s, f.Confidence >= minConfidence && len(s.ids) > 0 && isKept
+	return s, f.Confidence >= minConfidence && len(s.ids) > 0 && isKept && !isTakenBack(p, s.ids, s.at)
 }
 
 // addFact stores a fact as a new memory, or as evidence of one that says the same, and ends those that it takes the
@@ -182,11 +182,9 @@ func isAppPinned(m *longterm.Memory) bool { return m.Pinned && m.Source != longt
 // isForgotten reports whether a memory says again, in whatever words, what the user has asked to forget since, now or
 // before.
 func (p *planner) isForgotten(m longterm.Memory) bool {
-	forgotten := slices.Clone(p.known.Forgotten)
-	for _, gone := range p.forget {
-		forgotten = append(forgotten, longterm.NewForgotten(gone, gone.ValidUntil))
-	}
-	return slices.ContainsFunc(forgotten, func(f longterm.Forgotten) bool { return f.Covers(m) })
+	isNow := func(gone longterm.Memory) bool { return longterm.NewForgotten(gone, gone.ValidUntil).Covers(m) }
+	isBefore := func(f longterm.Forgotten) bool { return f.Covers(m) }
+	return slices.ContainsFunc(p.forget, isNow) || slices.ContainsFunc(p.known.Forgotten, isBefore)
 }
 
 // memoryOf returns the known memory of a short id, nil where it is not valid or may not be compared.

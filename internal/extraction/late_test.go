@@ -354,3 +354,31 @@ func TestAWishBeforeTheImport(t *testing.T) {
 		}
 	}
 }
+
+// TestNotedThoughTakenBack has a model that notes what a line says, and says that a later wish means the line: in the
+// same batch, or read before the line. Nothing is kept of it. What a line says that asks is kept.
+func TestNotedThoughTakenBack(t *testing.T) {
+	t.Parallel()
+	const (
+		ann  = `{"type":"PEOPLE","content":"The user's girlfriend is Ann.","confidence":0.9,"messageIds":["m1"]}`
+		iron = `{"type":"PROFILE","content":"The user takes iron.","confidence":0.9,"messageIds":["m2"]}`
+		call = `"ended":[],"openLoops":[{"content":"Call Ann","confidence":0.9,"messageIds":["m1"]}],"closedLoops":[]}`
+		said = "Ann is my girlfriend, I'll call her"
+	)
+	for _, wish := range []string{"Forget my girlfriend. I take iron", "Ek neem yster, laat Ann weg"} {
+		f := newFixture(t, "ann")
+		f.model = script(`{"facts":[` + ann + "," + iron + `],"forgetMessages":["m1","m2"],` + call)
+		f.say(t, "a", said, wish)
+		f.extract(t, "a")
+		if got := f.memories(t); len(got) != 1 || got[0].Content != "The user takes iron." || len(f.todos(t)) > 0 {
+			t.Errorf("%s: the memories are %+v, the promises %+v", wish, got, f.todos(t))
+		}
+	}
+	f := newFixture(t, "ann")
+	f.readOnce(t, "wish", "Forget my girlfriend", `{"facts":[],"ended":[],"forgetMessages":["m1"],`+
+		`"openLoops":[],"closedLoops":[]}`, time.Minute)
+	f.readOnce(t, "late", said, `{"facts":[`+ann+`],"forgetMessages":["m1"],`+call, 20*day)
+	if got := f.memories(t); len(got)+len(f.todos(t)) > 0 {
+		t.Errorf("the memories are %+v, the promises %+v", got, f.todos(t))
+	}
+}

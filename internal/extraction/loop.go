@@ -15,7 +15,7 @@ func (p *planner) openLoop(l openLoop) {
 	ids, at := p.evidence(l.MessageIDs)
 	content := truncate.Ellipsis(untrusted.OneLine(l.Content), maxContentRunes)
 	if l.Confidence < minConfidence || content == "" || len(ids) == 0 || secret.Has(content) ||
-		p.forgotten[forgottenKey(todoKey, content, "")] {
+		isTakenBack(p, ids, at) || p.forgotten[forgottenKey(todoKey, content, "")] {
 		return
 	}
 	for i, t := range slices.Concat(p.newTodos, p.todos) {

@@ -160,6 +160,20 @@ func (p *planner) evidence(short []string) (ids []string, at time.Time) {
 	return ids, at
 }
 
+// isTakenBack reports whether the user has asked later to forget all lines that say something: in the batch, or before
+// they were read, as an import is. What a line says that asks itself is kept.
+func isTakenBack(p *planner, ids []string, at time.Time) bool {
+	isKept := func(id string) bool {
+		return !slices.Contains(p.forgetMessages, id) || conversation.AsksToForget(p.messages[id].Content)
+	}
+	wishes := p.wishes
+	for _, id := range p.forgetMessages {
+		wishes = append(wishes, p.messages[id])
+	}
+	isLater := func(m conversation.Message) bool { return m.Timestamp.After(at) }
+	return !slices.ContainsFunc(ids, isKept) && slices.ContainsFunc(wishes, isLater)
+}
+
 // linesOf returns the ids of the messages that the short ids of an answer name, earlier lines among them.
 func linesOf(short []string, of map[string]string) (ids []string) {
 	for _, name := range short {
