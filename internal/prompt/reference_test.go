@@ -45,7 +45,7 @@ func TestReferenceNamesADay(t *testing.T) {
 		"Martedì abbiamo parlato di ciò.":                              "said before",
 		"Je zei dinsdag dat ik moest rusten.":                          "said before",
 		"Wie gestern besprochen.":                                      "said yesterday",
-		"Wie letzte Woche besprochen.":                                 "said last week",
+		"Wie letzte Woche besprochen.":                                 "said last week, said last thursday",
 		"Wie besprochen, hier bin ich.":                                "said newest",
 		"Wie besprochen.":                                              "said newest",
 		"Me dijiste ayer que descansara.":                              "said yesterday",
@@ -53,7 +53,7 @@ func TestReferenceNamesADay(t *testing.T) {
 		"Tu m'as dit hier de me reposer.":                              "said yesterday",
 		"Tu m'as dit avant-hier de me reposer.":                        "said before",
 		"Você disse ontem que eu devia descansar.":                     "said yesterday",
-		"La settimana scorsa abbiamo parlato di ciò.":                  "said last week",
+		"La settimana scorsa abbiamo parlato di ciò.":                  "said last week, said last thursday",
 		"Je zei gisteren dat ik moest rusten.":                         "said yesterday",
 		"我们星期二说过什么？":                                                   "said before",
 		"上週五你說過什麼？":                                                    "said last week",
@@ -89,7 +89,7 @@ func TestReferenceBeyondTheNewestMessages(t *testing.T) {
 			"What did we decide on Sunday?":                "said on Sunday",
 			"What did we decide on Tuesday?":               "",
 			"What did we decide nine days ago?":            "",
-			"What did we decide last week?":                "said on Sunday",
+			"What did we decide last week?":                "said on Sunday, said on Tuesday",
 			"What did we decide on Monday?":                "",
 			"Let us continue where we left off.":           "said on Sunday",
 			"What is a good warm-up on Sunday?":            "",
@@ -102,6 +102,30 @@ func TestReferenceBeyondTheNewestMessages(t *testing.T) {
 			check.Equal(t, want, referenced(t, w, got), "%d messages: %q pulls", long, message)
 			if reads := w.calls["messages"] + w.calls["before"] + w.calls["tail"]; reads > 5 {
 				t.Errorf("%d messages: %q takes %d reads", long, message, reads)
+			}
+		}
+	}
+}
+
+// TestReferenceToAWeek asks without a topic for a week of several conversations. A small prompt has the end of each, a
+// larger one the last six messages of each. Thanks are not among them.
+func TestReferenceToAWeek(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	for day := 5; day <= 8; day++ {
+		lines, _ := numbered(8, fmt.Sprintf("%d days ago we spoke of the plan at length, and of what is next: ", day))
+		lines = append(lines, says(minute*20, "Thanks!"))
+		p.converse(fmt.Sprint("day", day), "coach_conversation", "c", now.Add(-time.Duration(day)*24*time.Hour), lines...)
+	}
+	p.converse("here", "coach_conversation", "c", now)
+	for budget, each := range map[int]int{500: 1, 4000: 6} {
+		r := request(prompt.Unified)
+		r.Message, r.Budget = "¿De qué hablamos la semana pasada?", &prompt.Budget{Tokens: budget}
+		got := referenced(t, w, build(t, w.service(now), "u", r))
+		for day := 5; day <= 8; day++ {
+			if n := strings.Count(got, fmt.Sprint(day, " days ago")); n < each || strings.Contains(got, "Thanks") {
+				t.Errorf("%d tokens: %d messages of %d days ago: %s", budget, n, day, got)
 			}
 		}
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // referencedMessages returns the last messages of the conversation with this coach that the message refers back to, if
-// it does: of the day that it names, if it names one.
+// it does: of the days that it names, if it names some.
 func referencedMessages(c *chooser, slot *Slot) []*Candidate {
 	if !c.Reference.Refers {
 		return nil
@@ -20,10 +21,12 @@ func referencedMessages(c *chooser, slot *Slot) []*Candidate {
 	if from, to, named := c.Reference.Days(c.Now, c.Zone); named {
 		messages = ofNamedDays(c, from, to)
 	} else {
-		messages = ofReferencedSession(c)
+		said := ofReferencedSession(c)
+		messages = slices.Clone(said[max(len(said)-referencedCount, 0):])
+		slices.Reverse(messages)
 	}
 	var candidates []*Candidate
-	for _, m := range slices.Backward(messages[max(len(messages)-referencedCount, 0):]) {
+	for _, m := range messages {
 		e := claimHit(c, messageCandidate(m), slot.Block)
 		e.Why = "the message refers back to this conversation"
 		candidates = append(candidates, e)
@@ -31,15 +34,17 @@ func referencedMessages(c *chooser, slot *Slot) []*Candidate {
 	return candidates
 }
 
-// ofNamedDays returns the messages of one session on the days that the message names: the newest session among those
-// that the search finds close to the message or, if it finds none, the newest that had messages then. This session,
-// which may have begun before, is the last of them. It returns nothing if nothing was said with this coach then.
-func ofNamedDays(c *chooser, from, to time.Time) []*conversation.Message {
+// ofNamedDays returns the last messages of what was said with this coach on the days that the message names, the most
+// important first. A message with a topic means one session: the newest among those that the search finds close to the
+// message or, if it finds none, the newest that had messages then. One without a topic means all of them: the last
+// message of each comes first, then the one before. This session, which may have begun before, is the last of them.
+// Greetings and thanks are no message of these.
+func ofNamedDays(c *chooser, from, to time.Time) (messages []*conversation.Message) {
 	said := map[string][]*conversation.Message{}
 	var sessions []string
 	for _, m := range slices.Backward(knownMessages(c)) {
 		if m.CoachID != c.CoachID && m.SessionID != c.Session.ID || m.Timestamp.Before(from) ||
-			!m.Timestamp.Before(to) {
+			!m.Timestamp.Before(to) || word.IsCourtesy(m.Content) {
 			continue
 		}
 		if said[m.SessionID] == nil {
@@ -47,18 +52,20 @@ func ofNamedDays(c *chooser, from, to time.Time) []*conversation.Message {
 		}
 		said[m.SessionID] = append(said[m.SessionID], m)
 	}
-	if len(sessions) == 0 {
-		return nil
-	}
 	if i := slices.Index(sessions, c.Session.ID); i >= 0 {
 		sessions = append(slices.Delete(sessions, i, i+1), c.Session.ID)
 	}
-	id := sessions[0]
-	if c.Reference.HasTopic {
-		id = cmp.Or(closest(c, sessions), id)
+	if c.Reference.HasTopic && len(sessions) > 0 {
+		sessions = []string{cmp.Or(closest(c, sessions), sessions[0])}
 	}
-	slices.Reverse(said[id])
-	return said[id]
+	for i := range referencedCount {
+		for _, id := range sessions {
+			if i < len(said[id]) {
+				messages = append(messages, said[id][i])
+			}
+		}
+	}
+	return messages
 }
 
 // knownMessages returns all messages that were read or found, oldest first, each once.
