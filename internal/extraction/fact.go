@@ -35,8 +35,9 @@ func (p *planner) newStatement(f fact) (s statement, ok bool) {
 	if f.Status == longterm.Planned && !s.from.IsZero() && !s.from.IsAhead(s.at.In(p.zone)) {
 		s.Status = longterm.Stated
 	}
-	isKept := s.Content != "" && !secret.Has(s.Content) && (s.isSafety() || !isUnnamed(s.Content))
-	return s, f.Confidence >= minConfidence && len(s.ids) > 0 && isKept && !isTakenBack(p, s.ids, s.at)
+	// What can hurt is kept of a line that says something else, too, which the user takes back.
+	isKept := s.isSafety() || !isUnnamed(s.Content) && !isTakenBack(p, s.ids, s.at)
+	return s, f.Confidence >= minConfidence && len(s.ids) > 0 && s.Content != "" && !secret.Has(s.Content) && isKept
 }
 
 // addFact stores a fact as a new memory, or as evidence of one that says the same, and ends those that it takes the

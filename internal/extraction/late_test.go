@@ -356,7 +356,7 @@ func TestAWishBeforeTheImport(t *testing.T) {
 }
 
 // TestNotedThoughTakenBack has a model that notes what a line says, and says that a later wish means the line: in the
-// same batch, or read before the line. Nothing is kept of it. What a line says that asks is kept.
+// same batch, or read before the line. Nothing is kept of it but what can hurt. What a line says that asks is kept.
 func TestNotedThoughTakenBack(t *testing.T) {
 	t.Parallel()
 	const (
@@ -375,6 +375,14 @@ func TestNotedThoughTakenBack(t *testing.T) {
 		}
 	}
 	f := newFixture(t, "ann")
+	f.model = script(`{"facts":[` + ann + `,{"type":"PROFILE","content":"The user is allergic to nuts.",` +
+		`"safety":"health","confidence":0.9,"messageIds":["m1"]}],"forgetMessages":["m1","m2"],` + call)
+	f.say(t, "a", "Ann, who is my girlfriend, knows that I am allergic to nuts", "Forget my girlfriend")
+	f.extract(t, "a")
+	if got := f.memories(t); len(got) != 1 || got[0].Content != "The user is allergic to nuts." {
+		t.Errorf("the memories are %+v", got)
+	}
+	f = newFixture(t, "ann")
 	f.readOnce(t, "wish", "Forget my girlfriend", `{"facts":[],"ended":[],"forgetMessages":["m1"],`+
 		`"openLoops":[],"closedLoops":[]}`, time.Minute)
 	f.readOnce(t, "late", said, `{"facts":[`+ann+`],"forgetMessages":["m1"],`+call, 20*day)

@@ -166,7 +166,7 @@ func isTakenBack(p *planner, ids []string, at time.Time) bool {
 	isKept := func(id string) bool {
 		return !slices.Contains(p.forgetMessages, id) || conversation.AsksToForget(p.messages[id].Content)
 	}
-	wishes := p.wishes
+	wishes := slices.Clip(p.wishes)
 	for _, id := range p.forgetMessages {
 		wishes = append(wishes, p.messages[id])
 	}
