@@ -73,3 +73,26 @@ func TestStagesInVain(t *testing.T) {
 		})
 	}
 }
+
+// TestASummaryThatIsIndexedEndsWhatWasInVain has an index that is back, and the first session that is summarised then.
+// Its messages are indexed already, as those of most sessions are, and the session that failed still waits.
+func TestASummaryThatIsIndexedEndsWhatWasInVain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		s := f.service()
+		f.failIx = fault.New(fault.Unavailable, "down")
+		f.say("a", "one")
+		time.Sleep(s.Idle)
+		sweepDue(t, f, s, swept{Visited: 1, Failed: 1})
+		f.failIx = nil
+		f.say("b", "two")
+		f.complete("b")
+		check.OK(t, f.Repair(t.Context(), "ann", f.session("b")))
+		f.fallDue("ann", "b", time.Now())
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+		if got := f.inVain(t); len(got) != 0 {
+			t.Errorf("in vain although a summary was indexed: %v", got)
+		}
+	})
+}

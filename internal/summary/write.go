@@ -274,6 +274,7 @@ func (s *Service) save(
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {
 		return session, indexError{err}
 	}
+	sweep.Note(ctx, sweep.Indexing, nil)
 	session.Summary.Indexed = true
 	return session, nil
 }
