@@ -146,8 +146,8 @@ func TestVisitsThatAreCutOff(t *testing.T) {
 	})
 }
 
-// TestStages has visits that say how their stages went. A visit that says nothing is one of its queue. What is gone is
-// no failure, and a success outside of visits counts as one of a visit.
+// TestStages has visits that say how their stages went. A visit that says nothing is one of its queue, and so is one
+// that succeeds. What is gone is no failure, and a success outside of visits counts as one of a visit.
 func TestStages(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -168,6 +168,9 @@ func TestStages(t *testing.T) {
 			return sweep.Kept, errDown
 		case "c":
 			panic("nil map")
+		case "e":
+			sweep.Note(ctx, sweep.Summarizing, nil)
+			return sweep.Removed, nil
 		}
 		sweep.Note(context.Background(), sweep.Indexing, errDown)
 		return sweep.Kept, errDown
@@ -200,4 +203,9 @@ func TestStages(t *testing.T) {
 	sweep.Note(watched, sweep.Indexing, nil)
 	want = map[string]sweep.StageVisits{sweep.Indexing: {Stage: sweep.Indexing, Succeeded: true}}
 	check.Same(t, want, sweepOnce(), "outside of visits")
+	s.add("e", "ann", 7, began)
+	want = map[string]sweep.StageVisits{
+		sweep.Summarizing: {Stage: sweep.Summarizing, Succeeded: true}, "sessions": {Stage: "sessions", Succeeded: true},
+	}
+	check.Same(t, want, sweepOnce(), "after a visit that succeeded")
 }

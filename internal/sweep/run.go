@@ -257,7 +257,7 @@ func (r *run) visit(ctx context.Context, d Due) {
 	if err == nil {
 		noted := &notes{tally: &r.tally, since: claim.Since}
 		visit := context.WithValue(ctx, notesKey{}, noted)
-		if outcome, err = visitRecovering(visit, work.Visitor, claim); !noted.isMade {
+		if outcome, err = visitRecovering(visit, work.Visitor, claim); err == nil || !noted.isMade {
 			Note(visit, work.Queue.Name, err)
 		}
 		// The claim is ended even when the deadline has cut the visit off.

@@ -73,10 +73,10 @@ func Note(ctx context.Context, stage string, err error) {
 		v = &StageVisits{Stage: stage}
 		n.tally.stages[stage] = v
 	}
-	switch isVisit := !n.since.IsZero(); {
+	switch {
 	case fault.IgnoreNotFound(err) == nil:
 		v.Succeeded = v.Succeeded || err == nil
-	case isVisit:
+	case !n.since.IsZero(): // in a visit
 		if v.Failed++; v.Since.IsZero() || n.since.Before(v.Since) {
 			v.Since = n.since
 		}
