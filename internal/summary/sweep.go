@@ -156,9 +156,7 @@ func (s *Service) cover(
 		if sweep.Note(ctx, sweep.Indexing, err); err != nil {
 			return after, indexError{err}
 		}
-		indexed := *after.Summary
-		indexed.Indexed = true
-		after.Summary = &indexed
+		after.Summary.Indexed = true
 	}
 	err = s.Messages.Repair(ctx, user, session)
 	if err != nil || session.Indexed.Seq < session.LastSeq {
