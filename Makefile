@@ -381,6 +381,7 @@ $(SMOLLM)/.stamp: tools/small-model/requirements.txt | $(UV)
 	@tools/venv $(UV) $(SMOLLM) --only-binary :all: $(PINNED) tools/small-model/requirements.txt
 	@touch $@
 
+# What waits for the network comes first, and what is compiled last.
 .PHONY: tools
 tools: $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENERATORS)/.stamp $(PYTHON)/.stamp $(SDK)/.stamp $(MCP)/.stamp $(SMOLLM)/.stamp $(BIN)/.stamp ## Install what the checks need into .cache: linters, the SAM CLI, testers, libraries, a small model
 

@@ -126,11 +126,11 @@ func TestDependenciesArePinned(t *testing.T) {
 	for _, folder := range npmFolders(t) {
 		checkLock(t, folder)
 	}
-	install := regexp.MustCompile(`pip install .*--require-hashes --no-deps |tools/venv .*\$\(PINNED\) `)
+	install := regexp.MustCompile(`pip3? install .*--require-hashes --no-deps |tools/venv .*\$\(PINNED\) `)
 	installations := 0
 	for _, file := range []string{"Makefile", ".ci/run", ".github/workflows/security.yml"} {
 		text := string(read(t, "../../"+file))
-		all := strings.Count(text, "pip install") + strings.Count(text, "tools/venv ")
+		all := len(regexp.MustCompile(`pip3? install|tools/venv `).FindAllString(text, -1))
 		if pinned := len(install.FindAllString(text, -1)); all != pinned {
 			t.Errorf("%s installs Python packages %d times, and %d times by hash", file, all, pinned)
 		}

@@ -191,6 +191,7 @@ func TestAsksToForget(t *testing.T) {
 		"Oublie mon allergie": true, "请忘掉我的过敏": true, "それは忘れてください": true, "Забудь про мою собаку": true,
 		"Esqueça o que eu disse": true, "Dimentica il mio gatto": true, "Vergeet wat ik zei": true,
 		"고양이 얘기는 잊어 줘": true, "Zapomnij o moim kocie": true, "Kedimi unut": true, "Quên chuyện con mèo đi": true,
+		"She never said that she was sorry.": false, "Elle n'a rien dit.": false, "Tenho perda da memória.": false,
 		"I have a cat.": false, "Was soll ich heute essen?": false, "Tôi quen cô ấy": false, "": false,
 	} {
 		check.Equal(t, want, conversation.AsksToForget(text), "%q", text)

@@ -356,7 +356,7 @@ func TestAWishBeforeTheImport(t *testing.T) {
 }
 
 // TestNotedThoughTakenBack has a model that notes what a line says, and says that a later wish means the line: in the
-// same batch, or read before the line. Nothing is kept of it but what can hurt. What a line says that asks is kept.
+// same batch, or read before the line. Nothing is kept of it but what can hurt. What the asking line says is kept.
 func TestNotedThoughTakenBack(t *testing.T) {
 	t.Parallel()
 	const (
@@ -365,13 +365,16 @@ func TestNotedThoughTakenBack(t *testing.T) {
 		call = `"ended":[],"openLoops":[{"content":"Call Ann","confidence":0.9,"messageIds":["m1"]}],"closedLoops":[]}`
 		said = "Ann is my girlfriend, I'll call her"
 	)
-	for _, wish := range []string{"Forget my girlfriend. I take iron", "Ek neem yster, laat Ann weg"} {
+	const wish = "Forget my girlfriend. I take iron"
+	for _, lines := range [][]string{
+		{said, wish}, {said, "Ek neem yster, laat Ann weg"}, {said, wish, "Forget my boss, too"},
+	} {
 		f := newFixture(t, "ann")
-		f.model = script(`{"facts":[` + ann + "," + iron + `],"forgetMessages":["m1","m2"],` + call)
-		f.say(t, "a", said, wish)
+		f.model = script(`{"facts":[` + ann + "," + iron + `],"forgetMessages":["m1","m2","m3"],` + call)
+		f.say(t, "a", lines...)
 		f.extract(t, "a")
 		if got := f.memories(t); len(got) != 1 || got[0].Content != "The user takes iron." || len(f.todos(t)) > 0 {
-			t.Errorf("%s: the memories are %+v, the promises %+v", wish, got, f.todos(t))
+			t.Errorf("%q: the memories are %+v, the promises %+v", lines, got, f.todos(t))
 		}
 	}
 	f := newFixture(t, "ann")

@@ -160,8 +160,8 @@ func (p *planner) evidence(short []string) (ids []string, at time.Time) {
 	return ids, at
 }
 
-// isTakenBack reports whether the user has asked later to forget all lines that say something: in the batch, or before
-// they were read, as an import is. What a line says that asks itself is kept.
+// isTakenBack reports whether the user asked to forget all lines that say something, after they said it: in the same
+// batch, or in one that was read before, as the lines of an import may be read late. What the asking line says is kept.
 func isTakenBack(p *planner, ids []string, at time.Time) bool {
 	isKept := func(id string) bool {
 		return !slices.Contains(p.forgetMessages, id) || conversation.AsksToForget(p.messages[id].Content)

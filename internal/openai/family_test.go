@@ -109,6 +109,20 @@ func parts(t *testing.T, sent *wire) sentParts {
 	return got
 }
 
+// TestOnlyAnAnswerMayNotCall sends no choice of tools but where the model has to answer.
+func TestOnlyAnAnswerMayNotCall(t *testing.T) {
+	t.Parallel()
+	for _, model := range []string{"gpt-6-luna", "gpt-oss:20b"} {
+		client, sent := recorded(t, config.OpenAI{BaseURL: otherService, ChatModel: model})
+		request := askWithTool("")
+		request.MustAnswer = false
+		check.Got(client.Complete(t.Context(), request))(t)
+		if choice, ok := sent.body["tool_choice"]; ok {
+			t.Errorf("%s: the choice of tools is %v", model, choice)
+		}
+	}
+}
+
 func TestRequestOfEachFamily(t *testing.T) {
 	t.Parallel()
 	const (

@@ -107,6 +107,19 @@ func TestReferenceBeyondTheNewestMessages(t *testing.T) {
 	}
 }
 
+// TestReferenceToThisSession names the day on which this session began. What was said elsewhere then is meant, because
+// its own messages are in the prompt.
+func TestReferenceToThisSession(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("there", "coach_conversation", "c", now.Add(-26*time.Hour), says(0, "We keep the taper."))
+	p.converse("here", "coach_conversation", "c", now.Add(-25*time.Hour), says(0, "What about rowing?"))
+	r := request(prompt.Unified)
+	r.SessionID, r.Message = "here", "What did we say about kettlebells yesterday?"
+	check.Equal(t, "We keep the taper.", referenced(t, w, build(t, w.service(now), "u", r)), "pulls")
+}
+
 // TestReferenceToAWeek asks without a topic for a week of several conversations. A small prompt has the end of each, a
 // larger one the last six messages of each. Thanks are not among them.
 func TestReferenceToAWeek(t *testing.T) {

@@ -156,7 +156,9 @@ func (s *Service) cover(
 		if sweep.Note(ctx, sweep.Indexing, err); err != nil {
 			return after, indexError{err}
 		}
-		after.Summary.Indexed = true
+		indexed := *after.Summary
+		indexed.Indexed = true
+		after.Summary = &indexed
 	}
 	err = s.Messages.Repair(ctx, user, session)
 	if err != nil || session.Indexed.Seq < session.LastSeq {

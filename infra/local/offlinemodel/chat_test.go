@@ -57,6 +57,20 @@ func complete(t *testing.T, client *openai.Client, request openai.ChatCompletion
 	return response
 }
 
+// TestNoToolIsCalledWhereNoneMay asks for what the model searches, with and without the choice of calling no tool.
+func TestNoToolIsCalledWhereNoneMay(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t)
+	request := ask(coachPrompt, "What did I say about my sister?")
+	request.Tools = searchTools
+	for choice, calls := range map[string]int{"auto": 1, "none": 0} {
+		request.ToolChoice = choice
+		if got := complete(t, client, request).Choices[0].Message; len(got.ToolCalls) != calls {
+			t.Errorf("%s: %d calls, and the text %q", choice, len(got.ToolCalls), got.Content)
+		}
+	}
+}
+
 func TestChatQuotesWhatItRestsOn(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)

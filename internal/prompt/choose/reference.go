@@ -34,11 +34,11 @@ func referencedMessages(c *chooser, slot *Slot) []*Candidate {
 	return candidates
 }
 
-// ofNamedDays returns the last messages of what was said with this coach on the days that the message names, the most
-// important first. A message with a topic means one session: the newest among those that the search finds close to the
-// message or, if it finds none, the newest that had messages then. One without a topic means all of them: the last
-// message of each comes first, then the one before. This session, which may have begun before, is the last of them.
-// Greetings and thanks are no message of these.
+// ofNamedDays returns the last messages, at most six of a session, that were said with this coach on the days that the
+// message names. Greetings and thanks are left out. A message with a topic means one session: the newest among those
+// that the search finds close to the message or, if it finds none, the newest that had messages then. One without a
+// topic means all sessions: the last message of each comes first, then the one before it, so that a small prompt has
+// the end of each. This session, which may have begun before, is the last of them.
 func ofNamedDays(c *chooser, from, to time.Time) (messages []*conversation.Message) {
 	said := map[string][]*conversation.Message{}
 	var sessions []string

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A reference names a day, a week or a month in the past. What is ahead, or is no date, names none.
@@ -96,5 +97,23 @@ func TestNamedDays(t *testing.T) {
 		if got != want {
 			t.Errorf("%q names %q, want %q", message, got, want)
 		}
+	}
+}
+
+// TestAMonthThatIsPast asks in December for March: the last one, however near the next one is, but for a sentence that
+// has a topic, which may be about a plan.
+func TestAMonthThatIsPast(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	for message, want := range map[string]string{
+		"What did we talk about in March?":                 "2026-03-01",
+		"What did you say about the marathon on 14 March?": "",
+	} {
+		got := ""
+		r, _ := query.FindReference(message)
+		if from, _, named := r.Days(now, time.UTC); named {
+			got = from.Format(time.DateOnly)
+		}
+		check.Equal(t, want, got, "%q names", message)
 	}
 }

@@ -62,7 +62,8 @@ type Reference struct {
 // phrase is a line of reference.txt.
 type phrase struct {
 	// words has, for each place, the numbers of the words that may be there. weights says how much a place counts,
-	// and weight is their sum. gap is what each other word between them costs. A sentence may lack one of lacks words.
+	// and weight is their sum. gap is what each other word between them costs. Of lacks words a sentence may lack
+	// one, of twice as many two.
 	words    [][]int
 	weights  []float64
 	weight   float64
