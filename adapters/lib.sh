@@ -69,7 +69,7 @@ python_suite() {
   version=$("$python" -c 'import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))' "$name")
   if [ ! -f "$suite/$name-$version" ]; then
     rm -rf "$suite" && mkdir -p "$suite"
-    local pip=("${uv%/*}/pip" --python "$python" download --quiet --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation)
+    local pip=("${uv%/*}/python" -m pip --python "$python" download --quiet --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation)
     if [ -n "${NEWEST:-}" ]; then "${pip[@]}" -d "$suite" "$name==$version"
     else "${pip[@]}" -d "$suite" --require-hashes -r requirements-suite.txt; fi
     tar -xzf "$suite"/*.tar.gz -C "$suite" --strip-components=1
